@@ -1,0 +1,132 @@
+"""The parts of a legal index, by name; ``docs/format.md`` describes them file by file.
+
+A *unit* is a stretch of text with a vector of its own: a passage or a sentence.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.collection.store import DOCUMENTS, DocumentStore, DocumentStoreWriter
+from sicetnon.dense.encoder import Vectors
+from sicetnon.sparse import SparseIndex, SparseIndexBuilder
+from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
+from sicetnon.types import Document, Span
+
+KIND = "legal"
+LEXICAL = "lexical"
+STANCE_MODEL = "stance-model.json"
+
+
+class Units:
+    """The passages or the sentences of all documents, in document order.
+
+    ``vectors`` float32 [units, dimensions] has rows of length 1; ``starts`` int64 [documents] is the first unit of each
+    document, and every document has at least one.
+    """
+
+    def __init__(self, stored: StoredDirectory, name: str, document_count: int) -> None:
+        self._spans = stored.array(f"{name}-spans.npy", dtype=np.int32)  # int32 [units, 2]: start and end in the document's text
+        self.vectors: Vectors = stored.array(f"{name}-vectors.npy", dtype=np.float32)
+        self.starts: npt.NDArray[np.int64] = stored.array(f"{name}-starts.npy", dtype=np.int64, length=document_count)
+        if len(self._spans) != len(self.vectors):
+            raise stored.damage(
+                f"{stored.path(f'{name}-vectors.npy')} holds {len(self.vectors):,} vectors",
+                expected=f"one for each of {len(self._spans):,} spans",
+            )
+
+    def rows(self, ordinal: int) -> slice:
+        """Which rows of ``vectors`` are the units of a document."""
+        end = self.starts[ordinal + 1] if ordinal + 1 < len(self.starts) else len(self._spans)
+        return slice(int(self.starts[ordinal]), int(end))
+
+    def spans(self, ordinal: int) -> list[Span]:
+        """Where the units of a document stand in its text."""
+        return [Span(int(start), int(end)) for start, end in self._spans[self.rows(ordinal)]]
+
+
+class Collection:
+    """An opened legal index. Read-only; safe from many threads."""
+
+    def __init__(self, stored: StoredDirectory) -> None:
+        self.settings = stored.settings
+        self.counts = stored.counts
+        count = stored.count("documents")
+        self.documents = DocumentStore(stored.path(DOCUMENTS))
+        self.passages = Units(stored, "passage", count)
+        self.sentences = Units(stored, "sentence", count)
+        self.document_vectors: Vectors = stored.array("document-vectors.npy", dtype=np.float32, length=count)
+        self.tie_rank: npt.NDArray[np.int32] = stored.array("tie-rank.npy", dtype=np.int32, length=count)
+        self.lexical = SparseIndex.open(stored.folder / LEXICAL)
+        self.stance_model = stored.path(STANCE_MODEL).read_text(encoding="utf-8")
+        if len(self.documents) != count or len(self.lexical) != count:
+            raise stored.damage(
+                f"{len(self.documents):,} documents in {DOCUMENTS}, {len(self.lexical):,} in {LEXICAL}",
+                expected=f"{count:,} in both",
+            )
+
+    @classmethod
+    def open(cls, path: Path) -> Collection:
+        """Open the index at ``path``.
+
+        Raises:
+            IndexNotFound, IndexForeign, IndexTooNew, IndexDamaged: it cannot be used; the message says why.
+        """
+        return open_stored(path, kind=KIND, read=cls)
+
+
+class CollectionWriter:
+    """Writes a legal index; nothing is to be seen at ``path`` until ``commit``."""
+
+    def __init__(self, directory: DirectoryWriter) -> None:
+        self._directory = directory
+        self._store = DocumentStoreWriter(directory.folder / DOCUMENTS)
+        self._lexical = SparseIndexBuilder(directory.folder / LEXICAL)
+        self._doc_ids: list[str] = []
+
+    @classmethod
+    @contextmanager
+    def create(cls, path: Path) -> Iterator[Self]:
+        """Start an index at ``path``; leaving the block without ``commit`` leaves what stood there before."""
+        with DirectoryWriter(path, kind=KIND) as directory:
+            writer = cls(directory)
+            with writer._lexical:
+                yield writer
+
+    def add(self, document: Document, terms: Sequence[str]) -> None:
+        counts: dict[str, int] = {}
+        for term in terms:
+            counts[term] = counts.get(term, 0) + 1
+        self._store.add(document)
+        self._lexical.add(document.doc_id, counts)
+        self._doc_ids.append(document.doc_id)
+
+    def save_units(self, name: str, spans: Sequence[Sequence[Span]], vectors: Vectors) -> None:
+        """``spans``: the units of each document, one list a document; ``vectors``: float32 [units, dimensions]."""
+        counts = np.array([len(of_document) for of_document in spans], np.int64)
+        flat = [(span.start, span.end) for of_document in spans for span in of_document]
+        self._directory.save(f"{name}-spans.npy", np.array(flat, np.int32).reshape(-1, 2))
+        self._directory.save(f"{name}-starts.npy", np.cumsum(counts) - counts)
+        self._directory.save(f"{name}-vectors.npy", vectors)
+
+    def save_document_vectors(self, vectors: Vectors) -> None:
+        """float32 [documents, dimensions], rows of length 1."""
+        self._directory.save("document-vectors.npy", vectors)
+
+    def save_stance_model(self, source: str) -> None:
+        self._directory.save_bytes(STANCE_MODEL, [source.encode()])
+
+    def commit(self, *, settings: dict[str, object], counts: dict[str, int]) -> None:
+        self._store.close()
+        self._lexical.commit(settings={"analysis": "english"})
+        order = sorted(range(len(self._doc_ids)), key=self._doc_ids.__getitem__)
+        rank = np.empty(len(order), np.int32)
+        rank[order] = np.arange(len(order), dtype=np.int32)
+        self._directory.save("tie-rank.npy", rank)
+        self._directory.commit(settings=settings, counts=counts | {"documents": len(self._doc_ids)})

@@ -1,0 +1,152 @@
+"""Documents and their metadata in SQLite: read by number, found by ID, filtered on typed columns."""
+
+from __future__ import annotations
+
+import json
+import sqlite3
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from datetime import date
+from pathlib import Path
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.errors import IndexDamaged, InputError
+from sicetnon.types import Document, Filters, Treatment
+
+DOCUMENTS = "documents.sqlite"
+SCHEMA = """
+CREATE TABLE documents (
+    ordinal INTEGER PRIMARY KEY, doc_id TEXT NOT NULL UNIQUE, title TEXT NOT NULL, text TEXT NOT NULL,
+    citation TEXT, docket TEXT, court TEXT, court_id TEXT, decided TEXT,
+    areas TEXT NOT NULL, treatment TEXT, metadata TEXT NOT NULL
+) STRICT;
+CREATE INDEX documents_decided ON documents (decided);
+"""
+
+
+class DocumentStoreWriter:
+    """Writes documents in the order given: the first gets ordinal 0."""
+
+    def __init__(self, path: Path) -> None:
+        # Autocommit off and no journal: the file is part of an unfinished generation until the index is committed.
+        self._connection = sqlite3.connect(path)
+        self._connection.executescript("PRAGMA journal_mode=OFF; PRAGMA synchronous=OFF;" + SCHEMA)
+        self._count = 0
+
+    def add(self, document: Document) -> None:
+        treatment = document.treatment
+        try:
+            self._connection.execute(
+                "INSERT INTO documents VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+                (
+                    self._count,
+                    document.doc_id,
+                    document.title,
+                    document.text,
+                    document.citation,
+                    document.docket,
+                    document.court,
+                    document.court_id,
+                    document.decided.isoformat() if document.decided else None,
+                    json.dumps(document.areas),
+                    json.dumps(_treatment_columns(treatment)) if treatment else None,
+                    json.dumps(dict(document.metadata)),
+                ),
+            )
+        except sqlite3.IntegrityError as error:
+            raise InputError(
+                f'doc_id "{document.doc_id}" twice', expected="each document once", remedy="remove one of the two"
+            ) from error
+        self._count += 1
+
+    def close(self) -> None:
+        self._connection.commit()
+        self._connection.close()
+
+
+class DocumentStore:
+    """Reads the documents of an index. Safe from many threads: each has a connection of its own."""
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._uri = path.resolve().as_uri() + "?mode=ro&immutable=1"
+        self._local = threading.local()
+        with self._reading() as connection:
+            self._count = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
+
+    def __len__(self) -> int:
+        return self._count
+
+    def read(self, ordinals: Sequence[int]) -> list[Document]:
+        """The documents with these ordinals, in that order."""
+        with self._reading() as connection:
+            rows = [
+                connection.execute("SELECT * FROM documents WHERE ordinal = ?", (int(ordinal),)).fetchone()
+                for ordinal in ordinals
+            ]
+        return [_document(row) for row in rows]
+
+    def find(self, doc_id: str) -> int | None:
+        """The ordinal of the document called ``doc_id``, or None."""
+        with self._reading() as connection:
+            row = connection.execute("SELECT ordinal FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
+        return None if row is None else int(row[0])
+
+    def doc_ids(self) -> list[str]:
+        """Every document ID, by ordinal."""
+        with self._reading() as connection:
+            return [str(row[0]) for row in connection.execute("SELECT doc_id FROM documents ORDER BY ordinal")]
+
+    def allowed(self, filters: Filters, as_of: date | None) -> npt.NDArray[np.bool_]:
+        """bool [len(self)]: which documents pass the filters and were decided by ``as_of`` (None: any day)."""
+        clauses, values = ["TRUE"], list[str]()
+        if filters.courts:
+            marks = ", ".join("?" * len(filters.courts))
+            clauses.append(f"(lower(court) IN ({marks}) OR lower(court_id) IN ({marks}))")
+            values += [court.lower() for court in filters.courts] * 2
+        for operator, day in ((">=", filters.decided_from), ("<=", filters.decided_to), ("<=", as_of)):
+            if day is not None:
+                clauses.append(f"decided {operator} ?")  # ISO dates sort as text; NULL passes no comparison
+                values.append(day.isoformat())
+        statement = "SELECT ordinal FROM documents WHERE " + " AND ".join(clauses)  # noqa: S608 - no value is in it
+        mask = np.zeros(len(self), np.bool_)
+        with self._reading() as connection:
+            mask[[row[0] for row in connection.execute(statement, values)]] = True
+        return mask
+
+    @contextmanager
+    def _reading(self) -> Iterator[sqlite3.Connection]:
+        try:
+            if not hasattr(self._local, "connection"):
+                self._local.connection = sqlite3.connect(self._uri, uri=True)
+            yield self._local.connection
+        except sqlite3.Error as error:
+            raise IndexDamaged(
+                f"{self._path} cannot be read ({error})", expected="the document store of an index", remedy="build it again"
+            ) from error
+
+
+def _treatment_columns(treatment: Treatment) -> list[str | None]:
+    return [treatment.status, treatment.by, treatment.by_title, treatment.date.isoformat(), treatment.note]
+
+
+def _document(row: tuple[object, ...]) -> Document:
+    _, doc_id, title, text, citation, docket, court, court_id, decided, areas, treatment, metadata = row
+    known: dict[str, object] = {"citation": citation, "docket": docket, "court": court, "court_id": court_id}
+    if treatment is not None:
+        status, by, by_title, when, note = json.loads(str(treatment))
+        known["treatment"] = Treatment(
+            status=status, by=by, by_title=by_title, date=date.fromisoformat(when), note=note
+        )
+    return Document(
+        doc_id=str(doc_id),
+        title=str(title),
+        text=str(text),
+        decided=date.fromisoformat(str(decided)) if decided is not None else None,
+        areas=tuple(json.loads(str(areas))),
+        metadata=json.loads(str(metadata)),
+        **known,  # type: ignore[arg-type]
+    )

@@ -1,0 +1,139 @@
+"""JSONL rows <-> Documents.
+
+A row needs ``doc_id`` and a text under one of ``TEXT_FIELDS``: a string, or a list of sections, each a string or an
+object with ``text`` and perhaps ``heading``. What a Document has a field for is read into it where its type fits;
+everything else is kept as metadata, so that nothing of the source is lost.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from datetime import date
+from pathlib import Path
+from typing import cast
+
+from sicetnon.errors import InputError
+from sicetnon.jsonl import Row, read_rows, write_rows
+from sicetnon.types import Document, Json, Treatment
+
+TEXT_FIELDS = ("text", "contents", "body", "sections")
+OPTIONAL_STRINGS = ("citation", "docket", "court", "court_id")
+
+
+def read_documents(path: Path) -> Iterator[Document]:
+    """Yield the documents of ``path`` in order, one at a time.
+
+    Raises:
+        MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, an empty text, an ID seen before.
+        InputError: the file cannot be opened or holds no document.
+    """
+    seen: dict[str, int] = {}
+    for row in read_rows(path):
+        document = parse_document(row)
+        if document.doc_id in seen:
+            raise row.fault(
+                f'doc_id "{document.doc_id}" again (first on line {seen[document.doc_id]})',
+                expected="each doc_id once",
+                remedy="remove or rename one of the two",
+            )
+        seen[document.doc_id] = row.line
+        yield document
+    if not seen:
+        raise InputError(f"{path} holds no document", expected="at least one row", remedy="check the file")
+
+
+def parse_document(row: Row) -> Document:
+    doc_id = row.string("doc_id")
+    text_field = row.present(TEXT_FIELDS)
+    text = _parse_text(row, text_field)
+    title = row.fields.get("title")
+    if title is not None and not isinstance(title, str):
+        raise row.fault(f'"title" is of type {type(title).__name__}', expected="a string or null")
+    known: dict[str, object] = {}
+    used = {"doc_id", "title", text_field}
+    for name in OPTIONAL_STRINGS:
+        if isinstance(value := row.fields.get(name), str):
+            known[name] = value
+            used.add(name)
+    if (decided := _parse_date(row.fields.get("decided"))) is not None:
+        known["decided"] = decided
+        used.add("decided")
+    areas = row.fields.get("areas")
+    if isinstance(areas, list) and all(isinstance(area, str) for area in areas):
+        known["areas"] = tuple(areas)
+        used.add("areas")
+    if (treatment := _parse_treatment(row.fields.get("treatment"))) is not None:
+        known["treatment"] = treatment
+        used.add("treatment")
+    metadata = {name: cast(Json, value) for name, value in row.fields.items() if name not in used}
+    return Document(doc_id=doc_id, text=text, title=title or "", metadata=metadata, **known)  # type: ignore[arg-type]
+
+
+def write_documents(path: Path, documents: Iterable[Document]) -> int:
+    """Write ``documents`` so that ``read_documents`` gives equal ones back; return how many."""
+    return write_rows(path, map(document_row, documents))
+
+
+def document_row(document: Document) -> dict[str, object]:
+    """The JSON row of a document; fields that it lacks are left out."""
+    row: dict[str, object] = {"doc_id": document.doc_id, "title": document.title, "text": document.text}
+    for name in OPTIONAL_STRINGS:
+        if (value := getattr(document, name)) is not None:
+            row[name] = value
+    if document.decided is not None:
+        row["decided"] = document.decided.isoformat()
+    if document.areas:
+        row["areas"] = list(document.areas)
+    if document.treatment is not None:
+        row["treatment"] = treatment_row(document.treatment)
+    return row | dict(document.metadata)
+
+
+def treatment_row(treatment: Treatment) -> dict[str, object]:
+    return {
+        "status": treatment.status,
+        "by": treatment.by,
+        "by_title": treatment.by_title,
+        "date": treatment.date.isoformat(),
+        "note": treatment.note,
+    }
+
+
+def _parse_text(row: Row, name: str) -> str:
+    value = row.fields[name]
+    if not isinstance(value, list):
+        return row.string(name)
+    parts = []
+    for number, section in enumerate(value, 1):
+        part = section.get("text") if isinstance(section, dict) else section
+        if not isinstance(part, str):
+            raise row.fault(
+                f'section {number} of "{name}" has no text', expected='strings, or objects with a string under "text"'
+            )
+        if part.strip():
+            parts.append(part.strip())
+    if not parts:
+        raise row.fault(f'"{name}" is empty', expected="at least one section with text")
+    return "\n\n".join(parts)
+
+
+def _parse_date(value: object) -> date | None:
+    if not isinstance(value, str):
+        return None
+    try:
+        return date.fromisoformat(value)
+    except ValueError:
+        return None
+
+
+def _parse_treatment(value: object) -> Treatment | None:
+    """A treatment where the value is one, else None: a field of that name from elsewhere stays metadata."""
+    if not isinstance(value, dict):
+        return None
+    when, by, note = _parse_date(value.get("date")), value.get("by"), value.get("note", "")
+    status, by_title = value.get("status"), value.get("by_title")
+    if when is None or not all(isinstance(x, str) for x in (status, by_title, note)):
+        return None
+    if by is not None and not isinstance(by, str):
+        return None
+    return Treatment(status=status, by=by, by_title=by_title, date=when, note=note)  # type: ignore[arg-type]

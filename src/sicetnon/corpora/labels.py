@@ -1,0 +1,90 @@
+"""Labelled examples: which documents are relevant to a query, and which side each takes toward a proposition."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+from sicetnon.errors import InputError
+from sicetnon.jsonl import Row, read_rows
+from sicetnon.types import JudgedProposition, Judgment, Side
+
+RELEVANT_FIELDS = ("doc_ids", "relevant_doc_ids", "relevant")
+
+
+def read_relevant(path: Path) -> dict[str, frozenset[str]]:
+    """Query ID -> IDs of its relevant documents, from rows ``{"query_id", "doc_ids"}``.
+
+    The IDs may stand under any of ``RELEVANT_FIELDS``, as strings or as ``{"doc_id", "relevance"}`` objects, of which
+    those with a relevance above 0 count.
+
+    Raises:
+        MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, a query seen before.
+        InputError: the file cannot be opened or holds no judgment.
+    """
+    relevant: dict[str, frozenset[str]] = {}
+    for row in read_rows(path):
+        query_id = row.string("query_id")
+        if query_id in relevant:
+            raise row.fault(f'query_id "{query_id}" again', expected="each query_id once")
+        relevant[query_id] = frozenset(_parse_relevant(row))
+    if not relevant:
+        raise InputError(f"{path} holds no judgment", expected="at least one row", remedy="check the file")
+    return relevant
+
+
+def _parse_relevant(row: Row) -> Iterator[str]:
+    name = row.present(RELEVANT_FIELDS)
+    expected = 'a list of document IDs or of {"doc_id", "relevance"} objects'
+    value = row.fields[name]
+    if not isinstance(value, list):
+        raise row.fault(f'"{name}" is of type {type(value).__name__}', expected=expected)
+    for item in value:
+        if isinstance(item, str):
+            yield item
+        elif isinstance(item, dict) and isinstance(item.get("doc_id"), str):
+            relevance = item.get("relevance", 1)
+            if not isinstance(relevance, int | float):
+                raise row.fault(f"a relevance of type {type(relevance).__name__}", expected="a number")
+            if relevance > 0:
+                yield item["doc_id"]
+        else:
+            raise row.fault(f'"{name}" holds {item!r}', expected=expected)
+
+
+def read_propositions(path: Path) -> list[JudgedProposition]:
+    """The judged propositions of ``path`` in order, from rows ``{"proposition_id", "proposition", "judgments"}``.
+
+    Each judgment is ``{"doc_id", "stance": "supports" | "refutes" | "neither", "evidence": str | null}``.
+
+    Raises:
+        MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, an ID seen before.
+        InputError: the file cannot be opened or holds no proposition.
+    """
+    propositions: dict[str, JudgedProposition] = {}
+    for row in read_rows(path):
+        proposition_id = row.string("proposition_id")
+        if proposition_id in propositions:
+            raise row.fault(f'proposition_id "{proposition_id}" again', expected="each proposition_id once")
+        judgments = row.fields.get("judgments")
+        if not isinstance(judgments, list) or not judgments:
+            raise row.fault('"judgments" is no list or an empty one', expected="a list with at least one judgment")
+        propositions[proposition_id] = JudgedProposition(
+            proposition_id=proposition_id,
+            proposition=row.string("proposition"),
+            judgments=tuple(_parse_judgment(row, judgment) for judgment in judgments),
+        )
+    if not propositions:
+        raise InputError(f"{path} holds no proposition", expected="at least one row", remedy="check the file")
+    return list(propositions.values())
+
+
+def _parse_judgment(row: Row, value: object) -> Judgment:
+    expected = '{"doc_id", "stance": "supports" | "refutes" | "neither", "evidence": string or null}'
+    if not isinstance(value, dict):
+        raise row.fault(f"a judgment of type {type(value).__name__}", expected=expected)
+    doc_id, side, evidence = value.get("doc_id"), value.get("stance"), value.get("evidence")
+    fits = isinstance(doc_id, str) and side in set(Side) and (evidence is None or isinstance(evidence, str))
+    if not fits:
+        raise row.fault(f"the judgment {value!r}", expected=expected)
+    return Judgment(doc_id=str(doc_id), side=Side(str(side)), evidence=evidence)

@@ -1,0 +1,59 @@
+"""What an encoder is, and how one is chosen by name."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Protocol, TypeAlias
+
+import numpy as np
+import numpy.typing as npt
+
+Vectors: TypeAlias = npt.NDArray[np.float32]
+Progress: TypeAlias = Callable[[int], None]
+"""Called with the number of texts encoded since the last call."""
+
+EMBEDDED = "embedded"
+
+
+class Encoder(Protocol):
+    """Texts -> vectors of length 1, so that a dot product is the cosine.
+
+    The last bits of a vector may depend on which texts share its batch: compare scores rounded.
+    """
+
+    @property
+    def name(self) -> str:
+        """What ``load_encoder`` takes to load this encoder again: "embedded" or a local directory."""
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes whenever the vectors would: an index built by another encoder must not be searched with this one."""
+
+    @property
+    def dimensions(self) -> int:
+        """Length of a vector."""
+
+    def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        """float32 [len(texts), dimensions], in the order of ``texts``."""
+
+    def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        """The same for queries, with the model's instruction where it has one."""
+
+
+def load_encoder(name: str = EMBEDDED, *, threads: int | None = None) -> Encoder:
+    """The encoder called ``name``: "embedded", or the path of a local sentence-transformers directory.
+
+    ``threads`` bounds the CPU threads of the embedded encoder (None: as many as there are cores).
+
+    Raises:
+        ModelError: the model cannot be loaded or is not what it should be.
+        MissingExtra: a local directory is named and sentence-transformers is not installed.
+    """
+    if name == EMBEDDED:
+        from sicetnon.dense.embedded import EmbeddedEncoder
+
+        return EmbeddedEncoder(threads=threads)
+    from sicetnon.dense.local import LocalEncoder
+
+    return LocalEncoder(Path(name))

@@ -1,0 +1,131 @@
+"""Encoders from a local sentence-transformers directory, such as Qwen3-Embedding-0.6B; on a GPU where there is one.
+
+Nothing is ever downloaded. Qwen3-Embedding (Zhang et al. 2025, "Qwen3 Embedding", section 2) pools the last token, which must
+be the end token, so the padding is on the left; the instruction stands before the query only.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from sicetnon.dense.encoder import Progress, Vectors
+from sicetnon.errors import MissingExtra, ModelError
+
+if TYPE_CHECKING:
+    from sentence_transformers import SentenceTransformer
+
+INSTRUCTION = "Instruct: Given a legal proposition, retrieve court decisions that support or refute it\nQuery:"
+MAX_TOKENS = 512
+BATCH = 32
+
+
+class LocalEncoder:
+    """A sentence-transformers model from a directory on this machine."""
+
+    def __init__(self, path: Path) -> None:
+        if not (path / "modules.json").is_file():
+            raise ModelError(
+                f"{path} holds no modules.json",
+                expected="a sentence-transformers model directory",
+                remedy='name a local model directory, or "embedded" for the one that ships with Sicetnon',
+            )
+        self._model = _load(path)
+        self.name = str(path.resolve())
+        self.fingerprint = _fingerprint(path)
+        self.dimensions = int(self._model.get_embedding_dimension() or 0)
+        self._model.max_seq_length = min(MAX_TOKENS, self._model.max_seq_length or MAX_TOKENS)
+        self._query_prompt = str(self._model.prompts.get("query") or "")
+        self._suffix = ""
+        if _pools_last_token(self._model):
+            self._model.tokenizer.padding_side = "left"
+            self._query_prompt = INSTRUCTION
+            self._suffix = _missing_end(self._model.tokenizer, path)
+
+    def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        return self._encode(texts, "", progress)
+
+    def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+        return self._encode(texts, self._query_prompt, progress)
+
+    def _encode(self, texts: Sequence[str], prompt: str, progress: Progress | None) -> Vectors:
+        vectors = np.empty((len(texts), self.dimensions), np.float32)
+        order = sorted(range(len(texts)), key=lambda text: (-len(texts[text]), text))
+        for start in range(0, len(order), BATCH):
+            batch = order[start : start + BATCH]
+            vectors[batch] = self._model.encode(
+                [prompt + texts[text] + self._suffix for text in batch],
+                prompt="",  # ours stands in the text already
+                batch_size=BATCH,
+                normalize_embeddings=True,
+                convert_to_numpy=True,
+                show_progress_bar=False,
+            )
+            if progress:
+                progress(len(batch))
+        return vectors
+
+
+def _load(path: Path) -> SentenceTransformer:
+    try:
+        import torch
+        from sentence_transformers import SentenceTransformer
+    except ImportError as error:
+        raise MissingExtra("sentence-transformers", extra="train", purpose="a local encoder directory") from error
+    gpu = torch.cuda.is_available()
+    try:
+        return SentenceTransformer(
+            str(path),
+            device="cuda" if gpu else "cpu",
+            local_files_only=True,
+            model_kwargs={"dtype": torch.bfloat16 if gpu else torch.float32},
+        )
+    except Exception as error:  # whatever the model's files provoke in three libraries
+        raise ModelError(
+            f"{path} does not load ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'})",
+            expected="a complete sentence-transformers model directory",
+            remedy="copy the model again, with all its files",
+        ) from error
+
+
+def _pools_last_token(model: Any) -> bool:
+    return any(getattr(module, "pooling_mode", None) == "lasttoken" for module in model)
+
+
+def _missing_end(tokenizer: Any, path: Path) -> str:
+    """What to put after every text so that its last token is the end token: nothing, or that token.
+
+    Some revisions of Qwen3-Embedding's tokenizer lost the post-processor that appends it, which costs a third of the
+    quality without an error.
+    """
+    end = "<|endoftext|>" if "<|endoftext|>" in tokenizer.get_vocab() else tokenizer.eos_token
+    if end is None:
+        raise ModelError(
+            f"the tokenizer of {path} knows no end token",
+            expected="<|endoftext|> or an eos_token, since the model pools the last token",
+            remedy="copy the model's tokenizer files again",
+        )
+    end_id = tokenizer.convert_tokens_to_ids(end)
+    for suffix in ("", end):
+        if tokenizer("a proposition" + suffix)["input_ids"][-1] == end_id:
+            return str(suffix)
+    raise ModelError(
+        f"the tokenizer of {path} ends a text with another token than {end}",
+        expected="the end token last, since the model pools the last token",
+        remedy="copy the model's tokenizer files again",
+    )
+
+
+def _fingerprint(path: Path) -> str:
+    """Digest of the configuration, the tokenizer and the weights' sizes: cheap, and changes when the model does."""
+    digest = hashlib.sha256()
+    for file in sorted(p for p in path.rglob("*") if p.is_file()):
+        digest.update(json.dumps([str(file.relative_to(path)), file.stat().st_size]).encode())
+        if file.suffix in {".json", ".txt"}:
+            digest.update(file.read_bytes())
+    return f"{path.name} {digest.hexdigest()[:12]}"

@@ -1,0 +1,146 @@
+"""Files of one JSON object a line: read with the line number in every error, written whole or not at all.
+
+Knows nothing of what the rows mean. Standard library only.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import tempfile
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import IO
+
+from sicetnon.errors import InputError, MalformedRow
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """The object on one line (``line`` counts from 1), with readers that name file and line when a field is unfit."""
+
+    path: Path
+    line: int
+    fields: dict[str, object]
+
+    def fault(self, found: str, *, expected: str, remedy: str = "correct that line") -> MalformedRow:
+        return MalformedRow(self.path, self.line, found, expected=expected, remedy=remedy)
+
+    def string(self, name: str) -> str:
+        """The non-empty string under ``name``."""
+        if name not in self.fields:
+            raise self.fault(f'no field "{name}" (found {_names(self.fields)})', expected=f'a string under "{name}"')
+        value = self.fields[name]
+        if not isinstance(value, str):
+            raise self.fault(f'"{name}" is {_kind(value)}', expected="a string")
+        if not value.strip():
+            raise self.fault(f'"{name}" is empty', expected="a string that is not empty")
+        return value
+
+    def present(self, names: tuple[str, ...]) -> str:
+        """Which of ``names`` the row carries, the first in that order."""
+        for name in names:
+            if self.fields.get(name) is not None:
+                return name
+        accepted = ", ".join(f'"{name}"' for name in names)
+        raise self.fault(f"none of the accepted fields (found {_names(self.fields)})", expected=f"one of {accepted}")
+
+
+def read_rows(path: Path) -> Iterator[Row]:
+    """Yield the rows of ``path`` in order, one at a time. Blank lines at the end of the file are passed over.
+
+    Raises:
+        InputError: the file cannot be opened.
+        MalformedRow: a line is not UTF-8, not JSON, not an object, or blank with rows after it.
+    """
+    try:
+        source = path.open("rb")
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be read ({error.strerror})", expected="a readable JSONL file", remedy="check the path"
+        ) from error
+    blank: int | None = None
+    with source:
+        for number, raw in enumerate(source, 1):
+            if not raw.strip():
+                blank = blank or number
+                continue
+            if blank is not None:
+                raise MalformedRow(path, blank, "a blank line", expected="one JSON object", remedy="remove that line")
+            yield Row(path, number, _parse(path, number, raw))
+
+
+def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
+    try:
+        text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
+    except UnicodeDecodeError as error:
+        raise MalformedRow(
+            path, number, f"bytes that are not UTF-8 (byte {error.start + 1} of the line)", expected="UTF-8 text",
+            remedy="convert the file to UTF-8",
+        ) from error
+    try:
+        value = json.loads(text)
+    except (json.JSONDecodeError, RecursionError) as error:
+        raise MalformedRow(
+            path, number, f"invalid JSON ({error})", expected="one JSON object", remedy="correct that line"
+        ) from error
+    if not isinstance(value, dict):
+        raise MalformedRow(path, number, _kind(value), expected="a JSON object", remedy="correct that line")
+    return value
+
+
+@contextmanager
+def whole_file(path: Path) -> Iterator[IO[str]]:
+    """Open a text file that appears at ``path`` only when the block ends without error (UTF-8, newline ``\\n``).
+
+    What stood at ``path`` stays until then. A device or pipe (``/dev/stdout``) is written to directly.
+    """
+    if path.exists() and not path.is_file():
+        if path.is_dir():
+            raise InputError(f"{path} is a directory", expected="a path for a file", remedy="choose another path")
+        with path.open("w", encoding="utf-8", newline="\n") as sink:
+            yield sink
+        return
+    target = path.resolve()  # a link stays a link: its target is replaced
+    try:
+        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+    except OSError as error:
+        raise InputError(
+            f"{path} cannot be written ({error.strerror})", expected="a writable folder", remedy="check the path"
+        ) from error
+    try:
+        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as sink:
+            yield sink
+        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes private files; the result is an ordinary one
+        os.replace(name, target)
+    except BaseException:
+        with suppress(FileNotFoundError):
+            os.unlink(name)
+        raise
+
+
+def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
+    """Write ``rows`` to ``path``, whole or not at all; return how many."""
+    count = 0
+    with whole_file(path) as sink:
+        for row in rows:
+            sink.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
+            count += 1
+    return count
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _names(fields: Mapping[str, object]) -> str:
+    return ", ".join(f'"{name}"' for name in list(fields)[:12]) or "an empty object"
+
+
+def _kind(value: object) -> str:
+    names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
+    return "null" if value is None else names[type(value)]

@@ -1,0 +1,54 @@
+"""How much a document is on point, whatever its side: signals of all documents, fused by their standard scores."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.collection import Collection
+from sicetnon.dense import max_similarity, similarities
+from sicetnon.dense.encoder import Vectors
+from sicetnon.sparse import Bm25
+from sicetnon.text import analyze
+
+Scores = npt.NDArray[np.float64]
+
+BM25 = Bm25(k1=1.2, b=0.75)
+WEIGHTS = {"lexical": 0.7, "passage": 1.0, "sentence": 1.0, "document": 1.0}
+# Logistic calibration of the fused score on the bundled propositions: see benchmarks/calibrate_relevance.py.
+SLOPE, INTERCEPT = 0.65, -8.9
+
+
+def fused_scores(collection: Collection, propositions: Sequence[str], vectors: Vectors) -> Scores:
+    """The fused score of every document for each of a block of propositions: float64 [len(propositions), documents].
+
+    ``vectors`` float32 [len(propositions), d] are those of the propositions, at most ``QUERIES_AT_ONCE``. Each signal
+    is brought to mean 0 and standard deviation 1 over the documents before it is weighted and added.
+    """
+    lexical = [collection.lexical.scores(analyze(proposition), scoring=BM25) for proposition in propositions]
+    signals: dict[str, npt.NDArray[np.floating]] = {
+        "lexical": np.array(lexical),
+        "passage": max_similarity(vectors, collection.passages.vectors, collection.passages.starts).T,
+        "sentence": max_similarity(vectors, collection.sentences.vectors, collection.sentences.starts).T,
+        "document": similarities(vectors, collection.document_vectors).T,
+    }
+    fused = np.zeros((len(propositions), len(collection.documents)))
+    for name, weight in WEIGHTS.items():
+        fused += weight * _standardise(signals[name])
+    return fused
+
+
+def relevance_probability(fused: Scores) -> Scores:
+    """The probability that a document with this fused score is on point (logistic calibration)."""
+    probability: Scores = 1 / (1 + np.exp(-(SLOPE * fused + INTERCEPT)))
+    return probability
+
+
+def _standardise(signal: npt.NDArray[np.floating]) -> Scores:
+    """Each row to mean 0 and standard deviation 1; a row of equal values becomes 0."""
+    values = np.ascontiguousarray(signal, np.float64)
+    deviation = values.std(axis=1, keepdims=True)
+    standard: Scores = (values - values.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1)
+    return standard

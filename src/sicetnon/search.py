@@ -1,0 +1,145 @@
+"""The way of a query: Query -> relevance of every document -> sides of the candidates, with evidence -> Ranking."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from datetime import date
+from pathlib import Path
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.collection import Collection
+from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder
+from sicetnon.dense.encoder import Vectors
+from sicetnon.errors import InputError, ModelError
+from sicetnon.relevance import Scores, fused_scores, relevance_probability
+from sicetnon.stance import Reading, StanceModel, Verdict, read_statement
+from sicetnon.types import Document, Evidence, Hit, Query, Ranking, Span, Stance
+
+CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
+DECIMALS = 9  # of a score: below that lies rounding
+
+
+class Searcher:
+    """Answers queries over one index. Opened once, used by many threads."""
+
+    def __init__(self, collection: Collection, encoder: Encoder) -> None:
+        if encoder.fingerprint != collection.settings["encoder_fingerprint"]:
+            raise ModelError(
+                f'the encoder "{encoder.name}" is {encoder.fingerprint}',
+                expected=f"{collection.settings['encoder_fingerprint']}, which built the index",
+                remedy="name the encoder that built the index, or build the index again",
+            )
+        self._collection = collection
+        self._encoder = encoder
+        self._stance = StanceModel.from_json(collection.stance_model)
+
+    @classmethod
+    def open(cls, path: Path | str, *, encoder: Encoder | None = None) -> Self:
+        """Open the index at ``path``, with the encoder its manifest names if ``encoder`` is None.
+
+        Raises:
+            IndexDirectoryError: there is no index, or it is of another kind or version, or damaged.
+            ModelError: the encoder is not the one that built the index.
+        """
+        collection = Collection.open(Path(path))
+        return cls(collection, encoder or load_encoder(str(collection.settings["encoder"])))
+
+    def search(self, query: Query) -> Ranking:
+        """The best ``query.top_k`` documents, fewer only where filters leave fewer.
+
+        ``ALL`` orders by relevance; ``SUPPORTED`` and ``REFUTED`` by relevance times the probability of that side.
+        """
+        return next(self.search_many([query]))
+
+    def search_many(self, queries: Sequence[Query]) -> Iterator[Ranking]:
+        """The ranking of each query in order, the same as one at a time; propositions asked twice are scored once."""
+        for query in queries:
+            _check(query)
+        uses = Counter(query.proposition for query in queries)
+        propositions = list(uses)
+        scored: dict[str, tuple[Vectors, Scores]] = {}
+        starts = iter(range(0, len(propositions), QUERIES_AT_ONCE))
+        for query in queries:
+            while query.proposition not in scored:
+                start = next(starts)
+                block = propositions[start : start + QUERIES_AT_ONCE]
+                vectors = self._encoder.encode_queries(block)
+                fused = fused_scores(self._collection, block, vectors)
+                scored |= {text: (vectors[row], fused[row]) for row, text in enumerate(block)}
+            yield self._rank(query, *scored[query.proposition])
+            uses[query.proposition] -= 1
+            if not uses[query.proposition]:
+                del scored[query.proposition]  # scores of every document: kept no longer than they are needed
+
+    def search_both(self, query: Query) -> tuple[Ranking, Ranking]:
+        """The documents that support the proposition and those that refute it, whatever ``query.stance`` says.
+
+        Each document stands on the side it is likelier to take, by relevance times the probability of that side.
+        """
+        supported, refuted = (
+            self.search(replace(query, stance=stance, top_k=max(CANDIDATES, query.top_k)))
+            for stance in (Stance.SUPPORTED, Stance.REFUTED)
+        )
+        for_it = [hit for hit in supported.hits if hit.sides.supports >= hit.sides.refutes]
+        against_it = [hit for hit in refuted.hits if hit.sides.supports < hit.sides.refutes]
+        return (
+            Ranking(query=replace(query, stance=Stance.SUPPORTED), hits=tuple(for_it[: query.top_k])),
+            Ranking(query=replace(query, stance=Stance.REFUTED), hits=tuple(against_it[: query.top_k])),
+        )
+
+    def _rank(self, query: Query, vector: Vectors, fused: Scores) -> Ranking:
+        allowed = self._collection.documents.allowed(query.filters, query.as_of)
+        candidates = self._candidates(fused, allowed, max(CANDIDATES, query.top_k))
+        documents = self._collection.documents.read(candidates.tolist())
+        relevance = relevance_probability(fused[candidates])
+        statement = read_statement(query.proposition)
+        hits = []
+        for document, ordinal, probability in zip(documents, candidates.tolist(), relevance.tolist(), strict=True):
+            if probability < query.min_relevance:
+                continue
+            spans = self._collection.sentences.spans(ordinal)
+            rows = self._collection.sentences.rows(ordinal)
+            reading = Reading([span.of(document.text) for span in spans], self._collection.sentences.vectors[rows])
+            verdict = self._stance.judge(statement, vector, reading)
+            hits.append(_hit(query, document, probability, verdict, spans))
+        hits.sort(key=lambda hit: (-hit.score, hit.document.doc_id))
+        return Ranking(query=query, hits=tuple(hits[: query.top_k]))
+
+    def _candidates(self, fused: Scores, allowed: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
+        """Ordinals of the ``count`` most relevant allowed documents, equal ones by ascending document ID."""
+        ordinals = np.flatnonzero(allowed)
+        order = np.lexsort((self._collection.tie_rank[ordinals], -fused[ordinals]))
+        best: npt.NDArray[np.int64] = ordinals[order[:count]]
+        return best
+
+
+def _check(query: Query) -> None:
+    if not query.proposition.strip():
+        raise InputError("an empty proposition", expected="a sentence to look for", remedy="state the proposition")
+    if query.top_k < 1:
+        raise InputError(f"top_k of {query.top_k}", expected="1 or more", remedy="ask for at least one document")
+    if not 0 <= query.min_relevance <= 1:
+        raise InputError(
+            f"min_relevance of {query.min_relevance}", expected="a probability from 0 to 1", remedy="correct it"
+        )
+
+
+def _hit(query: Query, document: Document, relevance: float, verdict: Verdict, spans: Sequence[Span]) -> Hit:
+    passage = spans[verdict.passage]
+    whole = Span(passage[0].start, passage[-1].end)
+    asked = {Stance.SUPPORTED: verdict.sides.supports, Stance.REFUTED: verdict.sides.refutes, Stance.ALL: 1.0}
+    treatment = document.treatment
+    known = treatment is not None and treatment.date <= (query.as_of or date.max)
+    return Hit(
+        document=document,
+        score=round(relevance * asked[query.stance], DECIMALS),
+        relevance=relevance,
+        sides=verdict.sides,
+        evidence=Evidence(passage=whole, sentence=spans[verdict.sentence], text=whole.of(document.text)),
+        treatment=treatment if known else None,
+    )

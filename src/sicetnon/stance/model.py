@@ -1,0 +1,136 @@
+"""The stance model: two linear models, one that finds the carrying sentence, one that tells the side.
+
+The side is a multinomial logistic regression over ``SIDE_FEATURES`` with a temperature fitted out of fold (Guo et al.
+2017, "On Calibration of Modern Neural Networks", section 4.2). Everything it knows fits in a few kilobytes of JSON.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass
+from importlib.resources import files
+from typing import Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.dense.encoder import Vectors
+from sicetnon.errors import ModelError
+from sicetnon.stance.features import EVIDENCE_FEATURES, SIDE_FEATURES, evidence_features, side_features
+from sicetnon.stance.reading import Reading, Statement
+from sicetnon.types import Side, SideProbabilities
+
+Floats = npt.NDArray[np.float64]
+
+FORMAT = 1
+SIDES = (Side.SUPPORTS, Side.REFUTES, Side.NEITHER)
+CONTEXT = 1  # sentences shown before and after the carrying one
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """The side of one document. ``sentence`` and ``passage`` number the sentences of its ``Reading``."""
+
+    sides: SideProbabilities
+    sentence: int
+    passage: slice
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StanceModel:
+    """Weights of both parts.
+
+    ``evidence_weights`` float64 [len(EVIDENCE_FEATURES)]; ``side_weights`` float64 [3, len(SIDE_FEATURES) + 1], a row
+    a side in the order of ``SIDES``, the last column the intercept, over features brought to ``side_mean`` and
+    ``side_scale``; ``temperature`` divides their sums.
+    """
+
+    evidence_weights: Floats
+    side_mean: Floats
+    side_scale: Floats
+    side_weights: Floats
+    temperature: float
+
+    def judge(self, proposition: Statement, vector: Vectors, reading: Reading) -> Verdict:
+        """The side of a document toward a proposition.
+
+        ``vector`` float32 [d] is the proposition's, by the encoder that made ``reading.vectors``; a document has at
+        least one sentence.
+        """
+        sentence, passage = self.find_evidence(proposition, vector, reading)
+        features = side_features(proposition, vector, reading, sentence, passage)
+        supports, refutes, neither = self.side_probabilities(features[None])[0].tolist()
+        return Verdict(SideProbabilities(supports=supports, refutes=refutes, neither=neither), sentence, passage)
+
+    def find_evidence(self, proposition: Statement, vector: Vectors, reading: Reading) -> tuple[int, slice]:
+        """The carrying sentence, and the passage around it, as numbers of ``reading``'s sentences."""
+        scores = evidence_features(proposition, vector, reading) @ self.evidence_weights
+        sentence = int(scores.argmax())
+        return sentence, slice(max(0, sentence - CONTEXT), sentence + CONTEXT + 1)
+
+    def side_probabilities(self, features: Floats) -> Floats:
+        """float64 [n, len(SIDE_FEATURES)] -> float64 [n, 3] in the order of ``SIDES``; rows sum to 1."""
+        standard = (features - self.side_mean) / self.side_scale
+        logits = (standard @ self.side_weights[:, :-1].T + self.side_weights[:, -1]) / self.temperature
+        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+        probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)
+        return probabilities
+
+    @classmethod
+    def bundled(cls) -> Self:
+        """The model that ships with the package; ``make model`` trains it again."""
+        return cls.from_json((files("sicetnon") / "data" / "stance-model.json").read_text(encoding="utf-8"))
+
+    @classmethod
+    def from_json(cls, source: str) -> Self:
+        """The model that ``to_json`` wrote.
+
+        Raises:
+            ModelError: it is no stance model, or one over other features than this version computes.
+        """
+        try:
+            value = json.loads(source)
+            features = (tuple(value["evidence_features"]), tuple(value["side_features"]))
+            parts = [
+                np.array(value[name], np.float64)
+                for name in ("evidence_weights", "side_mean", "side_scale", "side_weights")
+            ]
+            version, temperature = value["format"], float(value["temperature"])
+        except (ValueError, KeyError, TypeError) as error:
+            raise ModelError(
+                f"a stance model that cannot be read ({type(error).__name__}: {error})",
+                expected="the JSON that sicetnon train writes",
+                remedy="train the model again",
+            ) from error
+        shapes = [(len(EVIDENCE_FEATURES),), (len(SIDE_FEATURES),), (len(SIDE_FEATURES),), (3, len(SIDE_FEATURES) + 1)]
+        finite = all(np.isfinite(part).all() for part in parts) and np.isfinite(temperature) and temperature > 0
+        if (
+            version != FORMAT
+            or features != (EVIDENCE_FEATURES, SIDE_FEATURES)
+            or [part.shape for part in parts] != shapes
+            or not finite
+        ):
+            raise ModelError(
+                f"a stance model of format {version} that does not fit this version's features",
+                expected=f"format {FORMAT} over {len(SIDE_FEATURES)} features",
+                remedy="train the model again with this version",
+            )
+        return cls(*parts, temperature)
+
+    def to_json(self) -> str:
+        value = {
+            "format": FORMAT,
+            "evidence_features": EVIDENCE_FEATURES,
+            "evidence_weights": self.evidence_weights.tolist(),
+            "side_features": SIDE_FEATURES,
+            "side_mean": self.side_mean.tolist(),
+            "side_scale": self.side_scale.tolist(),
+            "side_weights": self.side_weights.tolist(),
+            "temperature": self.temperature,
+        }
+        return json.dumps(value, indent=1) + "\n"
+
+    @property
+    def fingerprint(self) -> str:
+        return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]

@@ -1,0 +1,163 @@
+"""The records that travel between the rooms. Frozen; they know no file, no index and no model."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from datetime import date
+from enum import StrEnum
+from typing import TypeAlias
+
+Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+
+
+class Stance(StrEnum):
+    """What is asked of the documents: those that support the proposition, those that refute it, or all on point."""
+
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    ALL = "all"
+
+
+class Side(StrEnum):
+    """What a document says of a proposition."""
+
+    SUPPORTS = "supports"
+    REFUTES = "refutes"
+    NEITHER = "neither"
+
+
+@dataclass(frozen=True, slots=True)
+class Span:
+    """Characters ``start`` (included) to ``end`` (excluded) of a document's text."""
+
+    start: int
+    end: int
+
+    def of(self, text: str) -> str:
+        return text[self.start : self.end]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Treatment:
+    """What later law did to a decision.
+
+    ``status`` is a phrase such as "overruled" or "superseded by statute", ``by`` the ID of the decision that did it
+    (None where an amendment or a statute did), ``by_title`` its name, ``date`` the day it took effect.
+    """
+
+    status: str
+    by: str | None
+    by_title: str
+    date: date
+    note: str = ""
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Document:
+    """A court document. ``text`` is what every ``Span`` points into; fields that the source lacks are None or empty."""
+
+    doc_id: str
+    text: str
+    title: str = ""
+    citation: str | None = None
+    docket: str | None = None
+    court: str | None = None
+    court_id: str | None = None
+    decided: date | None = None
+    areas: tuple[str, ...] = ()
+    treatment: Treatment | None = None
+    metadata: Mapping[str, Json] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Judgment:
+    """One document's side toward a proposition; ``evidence`` is the sentence that carries it, where it was marked."""
+
+    doc_id: str
+    side: Side
+    evidence: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class JudgedProposition:
+    """A proposition with the documents whose side toward it is known."""
+
+    proposition_id: str
+    proposition: str
+    judgments: tuple[Judgment, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Filters:
+    """Which documents may be returned. ``courts`` holds court names or court IDs; an empty tuple allows every court.
+
+    ``decided_from`` and ``decided_to`` are both included. A document without a date never passes a date filter.
+    """
+
+    courts: tuple[str, ...] = ()
+    decided_from: date | None = None
+    decided_to: date | None = None
+
+    @property
+    def allow_everything(self) -> bool:
+        return not self.courts and self.decided_from is None and self.decided_to is None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Query:
+    """What is asked.
+
+    ``as_of`` leaves out decisions of a later day or of none, and later treatment with them. ``min_relevance`` leaves
+    out documents less likely than that to be on point; at 0 the ranking has ``top_k`` hits wherever the index and the
+    filters allow it.
+    """
+
+    proposition: str
+    stance: Stance = Stance.ALL
+    top_k: int = 10
+    filters: Filters = field(default_factory=Filters)
+    as_of: date | None = None
+    min_relevance: float = 0.0
+    query_id: str | None = None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class SideProbabilities:
+    """Calibrated probabilities of the three sides; they sum to 1."""
+
+    supports: float
+    refutes: float
+    neither: float
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Evidence:
+    """The passage that says so. ``passage`` and ``sentence`` point into the document's text; ``sentence`` lies within."""
+
+    passage: Span
+    sentence: Span
+    text: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Hit:
+    """One document found. ``score`` orders the ranking; ``relevance`` is the probability of being on point.
+
+    ``treatment`` is None where none is known by the query's ``as_of`` date.
+    """
+
+    document: Document
+    score: float
+    relevance: float
+    sides: SideProbabilities
+    evidence: Evidence
+    treatment: Treatment | None
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Ranking:
+    """The answer to a query: hits by descending score, equal scores by ascending document ID."""
+
+    query: Query
+    hits: tuple[Hit, ...]
