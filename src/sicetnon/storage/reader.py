@@ -1,0 +1,176 @@
+"""An index directory on disk -> its files, checked and memory-mapped.
+
+Existence and size of every file are checked at once, checksums on request. Knows nothing of what the files mean.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import mmap
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any, BinaryIO, TypeVar
+
+import numpy as np
+from numpy.lib import format as npy
+from numpy.typing import DTypeLike, NDArray
+
+from sicetnon.errors import IndexDamaged, IndexDirectoryError
+from sicetnon.storage.format import Manifest, name_generation, read_manifest
+
+T = TypeVar("T")
+
+# A writer may commit while a reader opens; that it does so three times over within one open is no accident.
+_ATTEMPTS = 3
+_RESTORE = "restore it from a copy or build the index again"
+
+
+@dataclass(frozen=True, slots=True)
+class StoredDirectory:
+    """One committed generation of an index directory, open for reading; safe from many threads."""
+
+    directory: Path
+    manifest: Manifest
+
+    @classmethod
+    def open(cls, path: str | Path, *, kind: str | None) -> StoredDirectory:
+        """Open an index directory of a kind (None: any), checking version and existence and size of every file."""
+        return open_stored(path, kind=kind, read=lambda stored: stored)
+
+    @property
+    def folder(self) -> Path:
+        """The folder of the generation."""
+        return self.directory / name_generation(self.manifest.generation)
+
+    @property
+    def settings(self) -> Mapping[str, Any]:
+        """The settings it was committed with."""
+        return self.manifest.settings
+
+    @property
+    def counts(self) -> Mapping[str, int]:
+        """The counts it was committed with."""
+        return self.manifest.counts
+
+    def count(self, name: str) -> int:
+        """Return one count; a manifest without it is damaged."""
+        if name not in self.counts:
+            raise self.damage(f"the manifest of {self.directory} has no count {name!r}", expected="that count")
+        return self.counts[name]
+
+    def path(self, name: str) -> Path:
+        """Return the path of a file that the manifest lists."""
+        if name not in self.manifest.files:
+            raise self.damage(f"the manifest of {self.directory} lists no file {name!r}", expected="that file")
+        return self.folder / name
+
+    def has(self, name: str) -> bool:
+        """Tell whether the manifest lists a file."""
+        return name in self.manifest.files
+
+    def map_bytes(self, name: str) -> mmap.mmap | bytes:
+        """Map a file; slices of what is returned are bytes (an empty file, which no system maps, gives b"")."""
+        with self._open(name) as file:
+            return mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) if self.manifest.files[name].bytes else b""
+
+    def array(self, name: str, *, dtype: DTypeLike | None = None, length: int | None = None) -> NDArray[Any]:
+        """Map a .npy file read-only; a dtype or length (of the first axis) that differs from those given is damage."""
+        with self._open(name) as file:
+            try:
+                shape, found_dtype = _read_header(file)
+            except Exception as error:
+                # NumPy's header reader raises whatever the bytes lead it to: ValueError, TypeError, TokenError, ...
+                raise self.damage(
+                    f"{self.path(name)} has no readable array header", expected="a plain .npy file"
+                ) from error
+            start = file.tell()
+            size = start + found_dtype.itemsize * int(np.prod(shape, dtype=object))
+            if size != self.manifest.files[name].bytes:
+                raise self.damage(
+                    f"{self.path(name)} has a header for {size:,} bytes",
+                    expected=f"{self.manifest.files[name].bytes:,} bytes",
+                )
+            if dtype is not None and found_dtype != np.dtype(dtype):
+                raise self.damage(f"{self.path(name)} holds {found_dtype}", expected=str(np.dtype(dtype)))
+            if length is not None and shape[:1] != (length,):
+                raise self.damage(f"{self.path(name)} has shape {shape}", expected=f"length {length:,}")
+            if size == start:
+                empty = np.empty(shape, found_dtype)
+                empty.flags.writeable = False
+                return empty
+            content = mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ)
+        return np.frombuffer(content, found_dtype, offset=start).reshape(shape)
+
+    def check_sizes(self) -> None:
+        """Raise IndexDamaged at the first file that is missing or has another size than when it was written."""
+        for name, entry in self.manifest.files.items():
+            try:
+                size = (self.folder / name).stat().st_size
+            except OSError as error:
+                raise self.damage(
+                    f"{self.folder / name} cannot be found ({error.strerror})", expected=f"{entry.bytes:,} bytes"
+                ) from None
+            if size != entry.bytes:
+                raise self.damage(f"{self.folder / name} has {size:,} bytes", expected=f"{entry.bytes:,} bytes")
+
+    def verify(self) -> None:
+        """Read every file and raise IndexDamaged naming each one that differs from its checksum."""
+        bad = [name for name in self.manifest.files if not self._is_whole(name)]
+        if bad:
+            raise IndexDamaged(
+                f"{self.folder} has altered or missing files: {', '.join(bad)}",
+                expected="the checksums of the manifest",
+                remedy="restore them from a copy or build the index again",
+            )
+
+    def damage(self, found: str, *, expected: str) -> IndexDamaged:
+        """Return the error for something of this directory that is not as it was written."""
+        return IndexDamaged(found, expected=expected, remedy=_RESTORE)
+
+    def _is_whole(self, name: str) -> bool:
+        try:
+            with (self.folder / name).open("rb") as file:
+                return hashlib.file_digest(file, "sha256").hexdigest() == self.manifest.files[name].sha256
+        except OSError:
+            return False
+
+    def _open(self, name: str) -> BinaryIO:
+        path = self.path(name)
+        try:
+            file = path.open("rb")
+        except FileNotFoundError:
+            raise self.damage(f"{path} cannot be found", expected="that file") from None
+        except OSError as error:
+            raise IndexDirectoryError(
+                f"{path} cannot be read ({error.strerror})", expected="a readable file", remedy="check its permissions"
+            ) from error
+        return file
+
+
+def open_stored(path: str | Path, *, kind: str | None, read: Callable[[StoredDirectory], T]) -> T:
+    """Open an index directory and return what `read` makes of it, which must open all the files it needs.
+
+    A writer that commits meanwhile removes the generation that is being opened: then the new one is opened instead.
+    """
+    directory = Path(path)
+    for attempt in range(1, _ATTEMPTS + 1):
+        manifest = read_manifest(directory, kind=kind)
+        stored = StoredDirectory(directory, manifest)
+        try:
+            stored.check_sizes()
+            return read(stored)
+        except (IndexDamaged, FileNotFoundError):
+            if attempt == _ATTEMPTS or read_manifest(directory, kind=kind).generation == manifest.generation:
+                raise
+    raise AssertionError("unreachable")
+
+
+def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    version = npy.read_magic(file)
+    if version != (1, 0):
+        raise ValueError(version)
+    shape, is_fortran_ordered, dtype = npy.read_array_header_1_0(file)
+    if is_fortran_ordered or dtype.hasobject or dtype.byteorder == ">" or any(axis < 0 for axis in shape):
+        raise ValueError(dtype)
+    return shape, dtype
