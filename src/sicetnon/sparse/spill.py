@@ -1,0 +1,135 @@
+"""Postings in document order -> postings in term order, with bounded memory.
+
+Each bufferful of postings is sorted by term row and spilled as a run. Once all are in, windows of term rows are
+filled from the runs: each run's share of a window is contiguous, and every posting's place is known from the counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+from numpy.typing import DTypeLike, NDArray
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """Where one run lies in the spill file, counted in its 4-byte items.
+
+    Layout: term rows (ascending, distinct), the number of postings of each, document ordinals by term row then
+    ascending, and, unless all are 1, the frequencies in the same order.
+    """
+
+    start: int
+    row_count: int
+    posting_count: int
+    has_frequencies: bool
+
+
+class PostingSpill:
+    """Sorted runs of postings in one temporary file."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file."""
+        self._path = path
+        self._file = path.open("w+b")
+        self._runs: list[Run] = []
+        self._items = 0
+        self._document_frequencies = np.zeros(0, np.int64)
+
+    @property
+    def document_frequencies(self) -> NDArray[np.int64]:
+        """The number of postings of each term row so far: int64, as long as the highest row needs."""
+        return self._document_frequencies
+
+    def append(
+        self,
+        rows: NDArray[np.int64],
+        documents: NDArray[np.int64],
+        frequencies: NDArray[np.uint32] | None,
+    ) -> tuple[NDArray[np.int64], NDArray[np.uint32] | None]:
+        """Sort and spill one run, counting a repeated posting once; return the documents and frequencies kept.
+
+        rows, documents: of each posting, by ascending document; no document is in two runs. No frequencies: all 1.
+        """
+        keys = (rows << 32) | documents
+        if frequencies is None:
+            keys.sort()
+        else:
+            order = np.argsort(keys, kind="stable")
+            keys, frequencies = keys[order], frequencies[order]
+        is_new = np.ones(len(keys), np.bool_)
+        np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+        if not is_new.all():
+            keys = keys[is_new]
+            frequencies = None if frequencies is None else frequencies[is_new]
+        sorted_rows, kept = keys >> 32, keys & 0xFFFFFFFF
+        counts = np.bincount(sorted_rows)
+        if len(counts) > len(self._document_frequencies):
+            grown = np.zeros(len(counts), np.int64)
+            grown[: len(self._document_frequencies)] = self._document_frequencies
+            self._document_frequencies = grown
+        self._document_frequencies[: len(counts)] += counts
+        present = np.flatnonzero(counts)
+        self._runs.append(Run(self._items, len(present), len(kept), frequencies is not None))
+        for part in (present, counts[present], kept):
+            self._write(part.astype(np.int32))
+        if frequencies is not None:
+            self._write(frequencies.view(np.int32))
+        return kept, frequencies
+
+    def merge_documents(self, window_postings: int) -> Iterator[NDArray[np.int32]]:
+        """Yield the document ordinals of all postings by term row, then ascending, a window at a time."""
+        yield from self._merge(window_postings, np.int32, frequencies=False)
+
+    def merge_frequencies(self, window_postings: int, dtype: DTypeLike) -> Iterator[NDArray[Any]]:
+        """Yield the frequencies of all postings, in the order of `merge_documents`."""
+        yield from self._merge(window_postings, dtype, frequencies=True)
+
+    def remove(self) -> None:
+        """Close and remove the file; what is still buffered for it need not reach a disk that may be full."""
+        with suppress(OSError):
+            self._path.unlink()
+        with suppress(OSError):
+            self._file.close()
+
+    def _write(self, part: NDArray[Any]) -> None:
+        self._file.write(np.ascontiguousarray(part).data)
+        self._items += len(part)
+
+    def _merge(self, window_postings: int, dtype: DTypeLike, *, frequencies: bool) -> Iterator[NDArray[Any]]:
+        if not self._runs:
+            return
+        self._file.flush()
+        spilled = np.memmap(self._path, np.int32, mode="r")
+        offsets = np.zeros(len(self._document_frequencies) + 1, np.int64)
+        np.cumsum(self._document_frequencies, out=offsets[1:])
+        at = [(0, 0) for _ in self._runs]  # the first term row and posting of each run that are still to come
+        first = 0
+        while first < len(offsets) - 1:
+            reach = int(np.searchsorted(offsets, offsets[first] + window_postings, side="right")) - 1
+            last = max(first + 1, reach)
+            window = np.empty(offsets[last] - offsets[first], dtype)
+            ends = offsets[first:last] - offsets[first]  # where the next posting of each row goes
+            for number, run in enumerate(self._runs):
+                row_at, posting_at = at[number]
+                rows = spilled[run.start + row_at : run.start + run.row_count]
+                rows = rows[: np.searchsorted(rows, last)] - first
+                counts = spilled[run.start + run.row_count + row_at :][: len(rows)].astype(np.int64)
+                total = int(counts.sum())
+                begins = ends[rows]
+                places = np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(total)
+                if frequencies and not run.has_frequencies:
+                    window[places] = 1
+                else:
+                    column = run.start + 2 * run.row_count + (run.posting_count if frequencies else 0)
+                    values = spilled[column + posting_at :][:total]
+                    window[places] = values.view(np.uint32) if frequencies else values
+                ends[rows] = begins + counts
+                at[number] = (row_at + len(rows), posting_at + total)
+            yield window
+            first = last

@@ -1,0 +1,1 @@
+"""Slow answers that are plainly right, to hold the fast ones against."""
