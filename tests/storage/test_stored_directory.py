@@ -89,6 +89,11 @@ def test_other_kind(index: Path) -> None:
         StoredDirectory.open(index, kind="sparse")
 
 
+def test_any_kind(index: Path) -> None:
+    """Who only looks at files, to verify them, need not know the kind."""
+    assert StoredDirectory.open(index, kind=None).manifest.kind == "numbers"
+
+
 def test_newer_version(index: Path) -> None:
     """A later format version is refused, whatever else it says."""
     (index / "manifest.json").write_text('{"format_version": 2}')
