@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -10,7 +12,9 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.collection import CollectionWriter
+from sicetnon.corpora.documents import document_row
 from sicetnon.dense import Encoder, load_encoder
+from sicetnon.dense.embedded import EmbeddedEncoder
 from sicetnon.dense.encoder import Vectors
 from sicetnon.stance import StanceModel
 from sicetnon.text import analyze, split_passages, split_sentences
@@ -55,12 +59,14 @@ def build_index(
     sentences: list[list[Span]] = []
     passages: list[list[Span]] = []
     unread_dates = 0
+    digest = hashlib.sha256()
     with CollectionWriter.create(Path(path)) as writer:
         for document in documents:
             spans = split_sentences(document.text)
             texts.append(document.text)
             sentences.append(spans)
             passages.append(split_passages(document.text, spans, max_words=PASSAGE_WORDS))
+            digest.update(_digest_row(document))
             writer.add(document, analyze(f"{document.title}\n{document.text}"))
             unread_dates += document.decided is None and bool(document.metadata.get("decided"))
             report("reading", len(texts), 0)
@@ -82,15 +88,38 @@ def build_index(
         writer.save_units("sentence", sentences, encode("sentences", sentences))
         writer.save_stance_model(stance_model.to_json())
         counts = {"passages": sum(map(len, passages)), "sentences": sum(map(len, sentences))}
-        settings: dict[str, object] = {
-            "encoder": encoder.name,
-            "encoder_fingerprint": encoder.fingerprint,
-            "dimensions": encoder.dimensions,
-            "passage_words": PASSAGE_WORDS,
-            "stance_model": stance_model.fingerprint,
-        }
-        writer.commit(settings=settings, counts=counts)
+        writer.commit(settings=_settings(digest.hexdigest(), encoder, stance_model), counts=counts)
     return IndexReport(len(texts), counts["passages"], counts["sentences"], unread_dates)
+
+
+def describe_build(
+    documents: Iterable[Document], *, encoder: Encoder | None = None, stance_model: StanceModel
+) -> dict[str, object]:
+    """What an index of ``documents`` would say of itself: equal settings mean equal answers.
+
+    ``encoder`` None stands for the embedded one, which is not loaded for this.
+    """
+    digest = hashlib.sha256()
+    for document in documents:
+        digest.update(_digest_row(document))
+    return _settings(digest.hexdigest(), encoder or EmbeddedEncoder, stance_model)
+
+
+def _settings(
+    corpus_digest: str, encoder: Encoder | type[EmbeddedEncoder], stance_model: StanceModel
+) -> dict[str, object]:
+    return {
+        "corpus_digest": corpus_digest,
+        "encoder": encoder.name,
+        "encoder_fingerprint": encoder.fingerprint,
+        "dimensions": encoder.dimensions,
+        "passage_words": PASSAGE_WORDS,
+        "stance_model": stance_model.fingerprint,
+    }
+
+
+def _digest_row(document: Document) -> bytes:
+    return json.dumps(document_row(document), sort_keys=True).encode() + b"\n"
 
 
 def _mean_vectors(vectors: Vectors, counts: list[int]) -> Vectors:

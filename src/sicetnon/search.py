@@ -14,10 +14,9 @@ import numpy.typing as npt
 
 from sicetnon.collection import Collection
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder
-from sicetnon.dense.encoder import Vectors
 from sicetnon.errors import InputError, ModelError
 from sicetnon.relevance import Scores, fused_scores, relevance_probability
-from sicetnon.stance import Reading, StanceModel, Verdict, read_statement
+from sicetnon.stance import Claim, Reading, StanceModel, Verdict, negate, read_statement
 from sicetnon.types import Document, Evidence, Hit, Query, Ranking, Span, Stance
 
 CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
@@ -62,7 +61,7 @@ class Searcher:
             _check(query)
         uses = Counter(query.proposition for query in queries)
         propositions = list(uses)
-        scored: dict[str, tuple[Vectors, Scores]] = {}
+        scored: dict[str, tuple[Claim, Scores]] = {}
         starts = iter(range(0, len(propositions), QUERIES_AT_ONCE))
         for query in queries:
             while query.proposition not in scored:
@@ -70,7 +69,9 @@ class Searcher:
                 block = propositions[start : start + QUERIES_AT_ONCE]
                 vectors = self._encoder.encode_queries(block)
                 fused = fused_scores(self._collection, block, vectors)
-                scored |= {text: (vectors[row], fused[row]) for row, text in enumerate(block)}
+                denials = self._encoder.encode_queries([negate(text) for text in block])
+                claims = map(Claim, map(read_statement, block), vectors, denials)
+                scored |= dict(zip(block, zip(claims, fused, strict=True), strict=True))
             yield self._rank(query, *scored[query.proposition])
             uses[query.proposition] -= 1
             if not uses[query.proposition]:
@@ -92,12 +93,11 @@ class Searcher:
             Ranking(query=replace(query, stance=Stance.REFUTED), hits=tuple(against_it[: query.top_k])),
         )
 
-    def _rank(self, query: Query, vector: Vectors, fused: Scores) -> Ranking:
+    def _rank(self, query: Query, claim: Claim, fused: Scores) -> Ranking:
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
         candidates = self._candidates(fused, allowed, max(CANDIDATES, query.top_k))
         documents = self._collection.documents.read(candidates.tolist())
         relevance = relevance_probability(fused[candidates])
-        statement = read_statement(query.proposition)
         hits = []
         for document, ordinal, probability in zip(documents, candidates.tolist(), relevance.tolist(), strict=True):
             if probability < query.min_relevance:
@@ -105,7 +105,7 @@ class Searcher:
             spans = self._collection.sentences.spans(ordinal)
             rows = self._collection.sentences.rows(ordinal)
             reading = Reading([span.of(document.text) for span in spans], self._collection.sentences.vectors[rows])
-            verdict = self._stance.judge(statement, vector, reading)
+            verdict = self._stance.judge(claim, reading)
             hits.append(_hit(query, document, probability, verdict, spans))
         hits.sort(key=lambda hit: (-hit.score, hit.document.doc_id))
         return Ranking(query=query, hits=tuple(hits[: query.top_k]))

@@ -7,10 +7,11 @@ from sicetnon.corpora.bundled import read_bundled_decisions, read_bundled_propos
 from sicetnon.corpora.documents import read_documents, write_documents
 from sicetnon.corpora.labels import read_propositions, read_relevant
 from sicetnon.corpora.queries import read_queries
-from sicetnon.corpora.results import ResultRow, read_results, write_results
+from sicetnon.corpora.results import ResultRow, hit_row, read_results, write_results
 
 __all__ = [
     "ResultRow",
+    "hit_row",
     "read_bundled_decisions",
     "read_bundled_propositions",
     "read_documents",

@@ -1,4 +1,7 @@
-"""The contract's results file: one row a query, ``{"query_id", "results": [{"doc_id", "score"}, ...]}``."""
+"""Answers as JSON: the contract's results file, and a hit with all that is known of it.
+
+The results file has one row a query, ``{"query_id", "results": [{"doc_id", "score"}, ...]}``.
+"""
 
 from __future__ import annotations
 
@@ -6,7 +9,9 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
 
+from sicetnon.corpora.documents import treatment_row
 from sicetnon.jsonl import read_rows, write_rows
+from sicetnon.types import Hit
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,3 +59,26 @@ def read_results(path: Path) -> list[ResultRow]:
         ids = tuple(r["doc_id"] for r in results)
         rows.append(ResultRow(row.string("query_id"), ids, tuple(float(r["score"]) for r in results)))
     return rows
+
+
+def hit_row(hit: Hit) -> dict[str, object]:
+    """The JSON object of a hit: the document's names, the probabilities, the passage and its sentence with offsets."""
+    document, evidence = hit.document, hit.evidence
+    sentence = evidence.sentence
+    return {
+        "doc_id": document.doc_id,
+        "title": document.title,
+        "citation": document.citation,
+        "docket": document.docket,
+        "court": document.court,
+        "decided": document.decided.isoformat() if document.decided else None,
+        "areas": list(document.areas),
+        "score": hit.score,
+        "relevance": hit.relevance,
+        "supports": hit.sides.supports,
+        "refutes": hit.sides.refutes,
+        "neither": hit.sides.neither,
+        "passage": {"text": evidence.text, "start": evidence.passage.start, "end": evidence.passage.end},
+        "sentence": {"text": sentence.of(document.text), "start": sentence.start, "end": sentence.end},
+        "treatment": treatment_row(hit.treatment) if hit.treatment else None,
+    }

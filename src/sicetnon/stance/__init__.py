@@ -4,6 +4,7 @@ Knows texts and vectors; knows no file, index or corpus.
 """
 
 from sicetnon.stance.model import StanceModel, Verdict
-from sicetnon.stance.reading import Reading, Statement, read_statement
+from sicetnon.stance.negation import negate
+from sicetnon.stance.reading import Claim, Reading, Statement, read_statement
 
-__all__ = ["Reading", "StanceModel", "Statement", "Verdict", "read_statement"]
+__all__ = ["Claim", "Reading", "StanceModel", "Statement", "Verdict", "negate", "read_statement"]

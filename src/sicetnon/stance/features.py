@@ -10,9 +10,8 @@ from collections.abc import Mapping, Sequence
 import numpy as np
 import numpy.typing as npt
 
-from sicetnon.dense.encoder import Vectors
 from sicetnon.stance.cues import OPPOSITES
-from sicetnon.stance.reading import Reading, Statement, read_statement
+from sicetnon.stance.reading import Claim, Reading, Statement, read_statement
 
 Floats = npt.NDArray[np.float64]
 
@@ -23,6 +22,7 @@ _OF_PASSAGE = ("agreement", "clash", "overlap", "negation parity", *OPPOSITES)
 SIDE_FEATURES = (
     "cosine",
     "cosine of passage",
+    "cosine over denial",
     "answer",
     "reported",
     *(f"sentence {name}" for name in _OF_PASSAGE),
@@ -31,16 +31,16 @@ SIDE_FEATURES = (
 """What ``side_features`` tells of a passage."""
 
 
-def evidence_features(proposition: Statement, vector: Vectors, reading: Reading) -> Floats:
+def evidence_features(claim: Claim, reading: Reading) -> Floats:
     """float64 [sentences, len(EVIDENCE_FEATURES)]: how likely each sentence is to carry the document's side."""
     statements = [read_statement(sentence) for sentence in reading.sentences]
-    cosines = reading.vectors @ vector
+    cosines = reading.vectors @ claim.vector
     count = max(len(statements) - 1, 1)
     return np.array(
         [
             (
                 cosine,
-                _overlap(proposition.signs, statement.signs),
+                _overlap(claim.statement.signs, statement.signs),
                 statement.holding,
                 statement.reported,
                 statement.question,
@@ -53,21 +53,20 @@ def evidence_features(proposition: Statement, vector: Vectors, reading: Reading)
     )
 
 
-def side_features(
-    proposition: Statement, vector: Vectors, reading: Reading, sentence: int, passage: slice
-) -> Floats:
+def side_features(claim: Claim, reading: Reading, sentence: int, passage: slice) -> Floats:
     """float64 [len(SIDE_FEATURES)] of the passage ``reading.sentences[passage]``, carried by ``sentence``."""
     carrying = read_statement(reading.sentences[sentence])
     around = [read_statement(text) for text in reading.sentences[passage]]
-    cosines = reading.vectors[passage] @ vector
+    cosines = reading.vectors[passage] @ claim.vector
     return np.array(
         [
-            reading.vectors[sentence] @ vector,
+            reading.vectors[sentence] @ claim.vector,
             cosines.mean(),
-            _answer(proposition, around),
+            reading.vectors[sentence] @ (claim.vector - claim.denial),
+            _answer(claim.statement, around),
             carrying.reported,
-            *_compare(proposition, [carrying]),
-            *_compare(proposition, [s for s in around if not s.question]),
+            *_compare(claim.statement, [carrying]),
+            *_compare(claim.statement, [s for s in around if not s.question]),
         ],
         np.float64,
     )

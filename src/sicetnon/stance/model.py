@@ -15,10 +15,9 @@ from typing import Self
 import numpy as np
 import numpy.typing as npt
 
-from sicetnon.dense.encoder import Vectors
 from sicetnon.errors import ModelError
 from sicetnon.stance.features import EVIDENCE_FEATURES, SIDE_FEATURES, evidence_features, side_features
-from sicetnon.stance.reading import Reading, Statement
+from sicetnon.stance.reading import Claim, Reading
 from sicetnon.types import Side, SideProbabilities
 
 Floats = npt.NDArray[np.float64]
@@ -52,20 +51,16 @@ class StanceModel:
     side_weights: Floats
     temperature: float
 
-    def judge(self, proposition: Statement, vector: Vectors, reading: Reading) -> Verdict:
-        """The side of a document toward a proposition.
-
-        ``vector`` float32 [d] is the proposition's, by the encoder that made ``reading.vectors``; a document has at
-        least one sentence.
-        """
-        sentence, passage = self.find_evidence(proposition, vector, reading)
-        features = side_features(proposition, vector, reading, sentence, passage)
+    def judge(self, claim: Claim, reading: Reading) -> Verdict:
+        """The side of a document, which has at least one sentence, toward a proposition."""
+        sentence, passage = self.find_evidence(claim, reading)
+        features = side_features(claim, reading, sentence, passage)
         supports, refutes, neither = self.side_probabilities(features[None])[0].tolist()
         return Verdict(SideProbabilities(supports=supports, refutes=refutes, neither=neither), sentence, passage)
 
-    def find_evidence(self, proposition: Statement, vector: Vectors, reading: Reading) -> tuple[int, slice]:
+    def find_evidence(self, claim: Claim, reading: Reading) -> tuple[int, slice]:
         """The carrying sentence, and the passage around it, as numbers of ``reading``'s sentences."""
-        scores = evidence_features(proposition, vector, reading) @ self.evidence_weights
+        scores = evidence_features(claim, reading) @ self.evidence_weights
         sentence = int(scores.argmax())
         return sentence, slice(max(0, sentence - CONTEXT), sentence + CONTEXT + 1)
 

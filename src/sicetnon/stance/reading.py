@@ -37,6 +37,18 @@ class Statement:
 
 
 @dataclass(frozen=True, slots=True)
+class Claim:
+    """A proposition as the stance model is given it, with its vector and that of its denial (``negate``).
+
+    Both are float32 [d] of length 1, by the encoder that made the vectors of the ``Reading``.
+    """
+
+    statement: Statement
+    vector: Vectors
+    denial: Vectors
+
+
+@dataclass(frozen=True, slots=True)
 class Reading:
     """A document as the stance model is given it: its sentences in order, with their vectors.
 

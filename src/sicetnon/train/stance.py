@@ -11,7 +11,7 @@ import numpy.typing as npt
 
 from sicetnon.dense import Encoder
 from sicetnon.errors import InputError
-from sicetnon.stance import Reading, StanceModel, Statement, read_statement
+from sicetnon.stance import Claim, Reading, StanceModel, Statement, negate, read_statement
 from sicetnon.stance.cues import OPPOSITES
 from sicetnon.stance.features import SIDE_FEATURES, evidence_features, side_features
 from sicetnon.stance.model import SIDES
@@ -59,8 +59,7 @@ class StanceReport:
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
-    statement: Statement
-    vector: npt.NDArray[np.float32]
+    claim: Claim
     reading: Reading
     evidence: int | None  # number of the marked sentence
     side: int  # index into SIDES
@@ -84,7 +83,7 @@ def train_stance(
     logits = np.zeros((len(pairs), len(SIDES)))
     claim_only = np.zeros((len(pairs), len(SIDES)))
     found: list[tuple[bool, bool]] = []
-    claims = np.array([_claim_features(pair.statement) for pair in pairs])
+    claims = np.array([_claim_features(pair.claim.statement) for pair in pairs])
     for fold in range(FOLDS):
         held_out = folds == fold
         if not held_out.any():
@@ -147,16 +146,16 @@ def _read_pairs(
         readings[doc_id] = Reading(texts[doc_id], flat[start : start + len(texts[doc_id])])
         start += len(texts[doc_id])
     vectors = encoder.encode_queries([p.proposition for p in propositions])
+    denials = encoder.encode_queries([negate(p.proposition) for p in propositions])
     return [
         _Pair(
-            statement=read_statement(p.proposition),
-            vector=vector,
+            claim=Claim(read_statement(p.proposition), vector, denial),
             reading=readings[judgment.doc_id],
             evidence=_marked_sentence(p, judgment, texts[judgment.doc_id]),
             side=SIDES.index(judgment.side),
             fold=_fold(judgment.doc_id),
         )
-        for p, vector in zip(propositions, vectors, strict=True)
+        for p, vector, denial in zip(propositions, vectors, denials, strict=True)
         for judgment in p.judgments
     ]
 
@@ -182,7 +181,7 @@ def _fold(doc_id: str) -> int:
 
 def _fit(pairs: Sequence[_Pair]) -> StanceModel:
     marked = [pair for pair in pairs if pair.evidence is not None]
-    rows = [evidence_features(pair.statement, pair.vector, pair.reading) for pair in marked]
+    rows = [evidence_features(pair.claim, pair.reading) for pair in marked]
     carries = [np.arange(len(row)) == pair.evidence for row, pair in zip(rows, marked, strict=True)]
     two = fit_multinomial(
         np.concatenate(rows), np.concatenate(carries).astype(np.int64), class_count=2, penalty=EVIDENCE_PENALTY
@@ -206,7 +205,7 @@ def _fit_standardised(features: Floats, classes: Ints, penalty: float) -> tuple[
 def _side_features(model: StanceModel, pairs: Sequence[_Pair]) -> Floats:
     return np.array(
         [
-            side_features(pair.statement, pair.vector, pair.reading, *model.find_evidence(pair.statement, pair.vector, pair.reading))
+            side_features(pair.claim, pair.reading, *model.find_evidence(pair.claim, pair.reading))
             for pair in pairs
         ]
     )
@@ -219,7 +218,7 @@ def _logits(model: StanceModel, pairs: Sequence[_Pair]) -> Floats:
 
 
 def _evidence_found(model: StanceModel, pair: _Pair) -> tuple[bool, bool]:
-    sentence, passage = model.find_evidence(pair.statement, pair.vector, pair.reading)
+    sentence, passage = model.find_evidence(pair.claim, pair.reading)
     return sentence == pair.evidence, pair.evidence in range(*passage.indices(len(pair.reading.sentences)))
 
 

@@ -1,0 +1,61 @@
+"""The ``sicetnon`` program: its commands gathered, its errors told in one line, its exit status."""
+
+from __future__ import annotations
+
+import os
+import sys
+from typing import Annotated
+
+import typer
+
+from sicetnon.cli import ask, demo, index, learn, sparse
+from sicetnon.errors import SicetnonError
+
+app = typer.Typer(
+    name="sicetnon",
+    help="Find the court documents that support or refute a legal proposition.",
+    epilog="Exit status: 0 done, 1 ran and failed, 2 used wrongly. Not legal advice.",
+    no_args_is_help=True,
+    pretty_exceptions_enable=False,
+    context_settings={"help_option_names": ["-h", "--help"]},
+)
+
+
+def _print_version(wanted: bool) -> None:  # noqa: FBT001 - typer hands it over by position
+    if wanted:
+        from sicetnon import __version__
+
+        typer.echo(__version__)
+        raise typer.Exit
+
+
+@app.callback()
+def describe_program(
+    *,
+    version: Annotated[
+        bool, typer.Option("--version", help="Print the version and exit.", callback=_print_version, is_eager=True)
+    ] = False,
+) -> None:
+    """Find the court documents that support or refute a legal proposition."""
+
+
+demo.register(app)
+ask.register(app)
+learn.register(app)
+app.add_typer(index.app, name="index")
+app.add_typer(sparse.app, name="sparse")
+
+
+def main() -> None:
+    """Run the program and leave with its exit status."""
+    try:
+        app()
+    except SicetnonError as error:
+        sys.stderr.write(f"error: {error}\n")
+        sys.exit(1)
+    except BrokenPipeError:
+        # The reader of our output has left (``| head``): nothing to say, and nothing more to flush at exit.
+        os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except KeyboardInterrupt:
+        sys.exit(130)

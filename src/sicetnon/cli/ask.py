@@ -1,0 +1,127 @@
+"""``search``: one proposition. ``batch``: a file of them."""
+
+from __future__ import annotations
+
+import json
+import sys
+from datetime import date, datetime
+from enum import StrEnum
+from pathlib import Path
+from typing import Annotated, Any
+
+import typer
+
+from sicetnon.types import Filters, Query, Ranking, Stance
+
+def _day_option(*names: str, text: str) -> Any:
+    return typer.Option(*names, formats=["%Y-%m-%d"], metavar="DATE", help=text)
+
+
+class Asked(StrEnum):
+    """The stances of a query, and both sides at once."""
+
+    SUPPORTED = "supported"
+    REFUTED = "refuted"
+    ALL = "all"
+    BOTH = "both"
+
+
+def register(app: typer.Typer) -> None:
+    app.command(epilog='Example: sicetnon search "Police may search a phone without a warrant" --stance refuted')(search)
+    app.command(epilog="Example: sicetnon batch --index-dir my-index --queries queries.jsonl --output results.jsonl")(
+        batch
+    )
+
+
+def search(
+    proposition: Annotated[str, typer.Argument(help="A statement of law, in plain or in lawyers' language.")],
+    *,
+    index_dir: Annotated[
+        Path | None, typer.Option("--index-dir", "-i", help="The index to search; without it, the demo's.")
+    ] = None,
+    stance: Annotated[Asked, typer.Option("--stance", "-s", help="Which side to look for.")] = Asked.BOTH,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="Decisions shown, on each side with both.")] = 5,
+    court: Annotated[list[str] | None, typer.Option(help="A court's name or ID; may be given again.")] = None,
+    decided_from: Annotated[datetime | None, _day_option("--from", text="Only decisions of this day or later.")] = None,
+    decided_to: Annotated[datetime | None, _day_option("--to", text="Only decisions of this day or earlier.")] = None,
+    as_of: Annotated[
+        datetime | None,
+        _day_option("--as-of", text="The law of that day: no later decision, and marked what was overruled by then."),
+    ] = None,
+    min_relevance: Annotated[
+        float, typer.Option(min=0, max=1, help="Leave out decisions less likely than this to be on point.")
+    ] = 0.05,
+    as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
+) -> None:
+    """Find the decisions that support and those that refute a proposition.
+
+    Decisions without a date pass no date filter and are left out under --as-of.
+    """
+    from sicetnon.cli.demo import prepare_demo_index
+    from sicetnon.search import Searcher
+
+    searcher = Searcher.open(index_dir or prepare_demo_index())
+    query = Query(
+        proposition=proposition,
+        stance=Stance.ALL if stance is Asked.BOTH else Stance(stance),
+        top_k=top_k,
+        filters=Filters(courts=tuple(court or ()), decided_from=_day(decided_from), decided_to=_day(decided_to)),
+        as_of=_day(as_of),
+        min_relevance=min_relevance,
+    )
+    answers = searcher.search_both(query) if stance is Asked.BOTH else (searcher.search(query),)
+    if as_json:
+        _print_json(query, *answers)
+    else:
+        _print_text(*answers)
+
+
+def batch(
+    *,
+    index_dir: Annotated[Path, typer.Option("--index-dir", "-i", help="The index to search.")],
+    queries: Annotated[Path, typer.Option(help="JSONL rows with query_id, claim and stance.")],
+    output: Annotated[Path, typer.Option("--output", "-o", help="Results are written here, one JSONL row a query.")],
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="Documents for each query.")] = 10,
+) -> None:
+    """Answer a file of queries, in its order: exactly top-k documents each, if the index holds as many."""
+    from sicetnon.cli.progress import show_progress
+    from sicetnon.corpora import ResultRow, read_queries, write_results
+    from sicetnon.search import Searcher
+
+    asked = read_queries(queries, top_k=top_k)
+    searcher = Searcher.open(index_dir)
+    with show_progress() as report:
+        rows = []
+        for ranking in searcher.search_many(asked):
+            ids = tuple(hit.document.doc_id for hit in ranking.hits)
+            rows.append(ResultRow(str(ranking.query.query_id), ids, tuple(hit.score for hit in ranking.hits)))
+            report("queries", len(rows), len(asked))
+    write_results(output, rows)
+    sys.stderr.write(f"{len(rows):,} queries answered in {output}\n")
+
+
+def _day(moment: datetime | None) -> date | None:
+    return moment.date() if moment else None
+
+
+def _print_json(query: Query, *answers: Ranking) -> None:
+    from sicetnon.corpora import hit_row
+
+    value: dict[str, object] = {"proposition": query.proposition}
+    if query.as_of:
+        value["as_of"] = query.as_of.isoformat()
+    for ranking in answers:
+        value[ranking.query.stance] = [hit_row(hit) for hit in ranking.hits]
+    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+
+
+def _print_text(*answers: Ranking) -> None:
+    from rich.console import Console
+
+    from sicetnon.cli.render import print_both, print_ranking
+
+    console = Console(highlight=False)
+    if len(answers) == 1:
+        print_ranking(console, answers[0])
+    else:
+        print_both(console, answers[0], answers[1])

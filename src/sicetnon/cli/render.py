@@ -1,0 +1,65 @@
+"""Rankings for people: hits with their probabilities and the passage that carries the side.
+
+Document text is never read as markup.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from rich.columns import Columns
+from rich.console import Console, Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from sicetnon.types import Hit, Ranking
+
+TWO_COLUMNS = 110  # characters a terminal must be wide for both sides to stand side by side
+NOTHING = "No decision found. That is no proof that none exists."
+
+
+def print_ranking(console: Console, ranking: Ranking) -> None:
+    """One list: the hits of a ranking."""
+    console.print(Text(ranking.query.proposition, style="bold"))
+    console.print(_list(f"{ranking.query.stance}", "bold", ranking.hits))
+
+
+def print_both(console: Console, supported: Ranking, refuted: Ranking) -> None:
+    """Two lists, side by side where the terminal is wide enough."""
+    console.print(Text(supported.query.proposition, style="bold"))
+    sides = [_list("Supports", "bold green", supported.hits), _list("Refutes", "bold red", refuted.hits)]
+    if console.width >= TWO_COLUMNS:
+        console.print(Columns(sides, width=console.width // 2 - 2, padding=(0, 2)))
+    else:
+        console.print(*sides, sep="\n")
+
+
+def _list(title: str, style: str, hits: Sequence[Hit]) -> RenderableType:
+    shown: list[RenderableType] = [Text(f"\n{title}", style=style)]
+    shown += [_card(number, hit) for number, hit in enumerate(hits, 1)] or [Text(NOTHING, style="dim")]
+    return Group(*shown)
+
+
+def _card(number: int, hit: Hit) -> RenderableType:
+    document = hit.document
+    parts = [document.citation, document.decided.isoformat() if document.decided else None]
+    head = Text(f"{number}. ").append(document.title or document.doc_id, style="bold")
+    head.append("".join(f", {part}" for part in parts if part))
+    sides = Text("   ")
+    for name, probability, style in (
+        ("supports", hit.sides.supports, "green"),
+        ("refutes", hit.sides.refutes, "red"),
+        ("neither", hit.sides.neither, "dim"),
+    ):
+        sides.append(f"{name} {probability:.0%}", style=style).append("  ")
+    sides.append(f"on point {hit.relevance:.0%}", style="dim")
+    lines: list[RenderableType] = [head, sides]
+    if hit.treatment is not None:
+        by = f" by {hit.treatment.by_title}" if hit.treatment.by_title else ""
+        lines.append(Text(f"   {hit.treatment.status}{by}, {hit.treatment.date.isoformat()}", style="yellow"))
+    evidence = hit.evidence
+    passage = Text(evidence.text)
+    start = evidence.sentence.start - evidence.passage.start
+    passage.stylize("bold", start, start + evidence.sentence.end - evidence.sentence.start)
+    lines.append(Padding(passage, (0, 0, 0, 3)))
+    return Group(*lines)
