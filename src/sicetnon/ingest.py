@@ -20,6 +20,7 @@ from sicetnon.stance import StanceModel
 from sicetnon.text import analyze, split_passages, split_sentences
 from sicetnon.types import Document, Span
 
+BUNDLED = "bundled"  # what the settings call the stance model that ships with the package
 PASSAGE_WORDS = 110  # about 150 WordPiece tokens: well within every encoder's limit, so no word of a passage is lost
 Progress = Callable[[str, int, int], None]
 """Called with the name of the step, how much of it is done, and how much it has in all (0 while unknown)."""
@@ -45,7 +46,8 @@ def build_index(
 ) -> IndexReport:
     """Build a legal index of ``documents`` at ``path``; what stood there stays usable until it is finished.
 
-    ``encoder`` is the embedded one if None, ``stance_model`` the one that ships with the package. Takes memory for all
+    ``encoder`` is the embedded one if None. ``stance_model`` is kept in the index; if None, searches use the one that
+    ships with the package that searches. Takes memory for all
     texts and vectors at once: about 40 kB a document of 400 words.
 
     Raises:
@@ -54,7 +56,6 @@ def build_index(
     """
     report = progress or (lambda _step, _done, _total: None)
     encoder = encoder or load_encoder()
-    stance_model = stance_model or StanceModel.bundled()
     texts: list[str] = []
     sentences: list[list[Span]] = []
     passages: list[list[Span]] = []
@@ -86,14 +87,15 @@ def build_index(
         writer.save_units("passage", passages, passage_vectors)
         writer.save_document_vectors(_mean_vectors(passage_vectors, [len(spans) for spans in passages]))
         writer.save_units("sentence", sentences, encode("sentences", sentences))
-        writer.save_stance_model(stance_model.to_json())
+        if stance_model:
+            writer.save_stance_model(stance_model.to_json())
         counts = {"passages": sum(map(len, passages)), "sentences": sum(map(len, sentences))}
         writer.commit(settings=_settings(digest.hexdigest(), encoder, stance_model), counts=counts)
     return IndexReport(len(texts), counts["passages"], counts["sentences"], unread_dates)
 
 
 def describe_build(
-    documents: Iterable[Document], *, encoder: Encoder | None = None, stance_model: StanceModel
+    documents: Iterable[Document], *, encoder: Encoder | None = None, stance_model: StanceModel | None = None
 ) -> dict[str, object]:
     """What an index of ``documents`` would say of itself: equal settings mean equal answers.
 
@@ -106,7 +108,7 @@ def describe_build(
 
 
 def _settings(
-    corpus_digest: str, encoder: Encoder | type[EmbeddedEncoder], stance_model: StanceModel
+    corpus_digest: str, encoder: Encoder | type[EmbeddedEncoder], stance_model: StanceModel | None
 ) -> dict[str, object]:
     return {
         "corpus_digest": corpus_digest,
@@ -114,7 +116,7 @@ def _settings(
         "encoder_fingerprint": encoder.fingerprint,
         "dimensions": encoder.dimensions,
         "passage_words": PASSAGE_WORDS,
-        "stance_model": stance_model.fingerprint,
+        "stance_model": stance_model.fingerprint if stance_model else BUNDLED,
     }
 
 

@@ -35,7 +35,8 @@ class Searcher:
             )
         self._collection = collection
         self._encoder = encoder
-        self._stance = StanceModel.from_json(collection.stance_model)
+        own = collection.stance_model
+        self._stance = StanceModel.bundled() if own is None else StanceModel.from_json(own)
 
     @classmethod
     def open(cls, path: Path | str, *, encoder: Encoder | None = None) -> Self:
@@ -113,6 +114,9 @@ class Searcher:
     def _candidates(self, fused: Scores, allowed: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
         """Ordinals of the ``count`` most relevant allowed documents, equal ones by ascending document ID."""
         ordinals = np.flatnonzero(allowed)
+        if len(ordinals) > count:
+            least = np.partition(fused[ordinals], -count)[-count]
+            ordinals = ordinals[fused[ordinals] >= least]
         order = np.lexsort((self._collection.tie_rank[ordinals], -fused[ordinals]))
         best: npt.NDArray[np.int64] = ordinals[order[:count]]
         return best

@@ -53,25 +53,22 @@ def prepare_demo_index(place: Path | None = None) -> Path:
     """Where the demo's index is; it is built first if there is none, or one of other decisions or models."""
     from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import read_bundled_decisions
-    from sicetnon.dense import load_encoder
     from sicetnon.errors import IndexDirectoryError
     from sicetnon.ingest import build_index, describe_build
-    from sicetnon.stance import StanceModel
     from sicetnon.storage import StoredDirectory
 
     place = place or _cache() / "demo-index"
     decisions = list(read_bundled_decisions())
-    stance_model = StanceModel.bundled()
     try:
         settings = StoredDirectory.open(place, kind="legal").settings
-        wanted = describe_build(decisions, stance_model=stance_model)
+        wanted = describe_build(decisions)
         if wanted.items() <= settings.items():
             return place
     except IndexDirectoryError:
         pass  # none, or one that cannot be used: the build says so if it may not replace it
     sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
     with show_progress() as report:
-        build_index(decisions, place, encoder=load_encoder(), stance_model=stance_model, progress=report)
+        build_index(decisions, place, progress=report)
     return place
 
 

@@ -4,24 +4,36 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Iterable
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
+
+from sicetnon.types import Document
+
+if TYPE_CHECKING:
+    from sicetnon.stance import StanceModel
 
 app = typer.Typer(help="Build, describe and verify indexes of court documents.", no_args_is_help=True)
 
 IndexDir = Annotated[Path, typer.Argument(metavar="INDEX_DIR", help="An index directory.")]
 
 
-@app.command(epilog="Example: sicetnon index build corpus.jsonl --index-dir my-index")
+@app.command(epilog="Example: sicetnon index build --corpus corpus.jsonl --index-dir my-index")
 def build(
-    corpus: Annotated[Path, typer.Argument(help="JSONL rows with doc_id and text.")],
     *,
+    corpus: Annotated[Path, typer.Option(help="JSONL rows with doc_id and text.")],
     index_dir: Annotated[Path, typer.Option("--index-dir", "-i", help="Where to put the index.")],
     encoder: Annotated[
         str, typer.Option(envvar="SICETNON_ENCODER", help='"embedded", or a local sentence-transformers directory.')
     ] = "embedded",
+    try_encoder: Annotated[
+        Path | None,
+        typer.Option(
+            help="A local directory to use in its place if it is there, loads, and is fast enough on this machine."
+        ),
+    ] = None,
     stance_model: Annotated[
         Path | None, typer.Option(help="A stance model that sicetnon train wrote; without it, the one that ships.")
     ] = None,
@@ -30,12 +42,21 @@ def build(
     from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import read_documents
     from sicetnon.dense import load_encoder
+    from sicetnon.dense.encoder import EMBEDDED
+    from sicetnon.dense.trial import hold_trial
     from sicetnon.ingest import build_index
 
     model = _read_stance_model(stance_model)
+    documents: Iterable[Document] = read_documents(corpus)
+    chosen = None
+    if encoder == EMBEDDED and try_encoder is not None:
+        documents = list(documents)
+        trial = hold_trial(try_encoder, [document.text for document in documents])
+        sys.stderr.write(f"note: {trial.reason}\n")
+        chosen = trial.encoder
     with show_progress() as report:
         done = build_index(
-            read_documents(corpus), index_dir, encoder=load_encoder(encoder), stance_model=model, progress=report
+            documents, index_dir, encoder=chosen or load_encoder(encoder), stance_model=model, progress=report
         )
     if done.unread_dates:
         sys.stderr.write(
@@ -79,7 +100,7 @@ def verify(index_dir: IndexDir) -> None:
     typer.echo(f"{index_dir}: {len(stored.manifest.files)} files as they were written")
 
 
-def _read_stance_model(path: Path | None):  # type: ignore[no-untyped-def]
+def _read_stance_model(path: Path | None) -> StanceModel | None:
     from sicetnon.errors import ModelError
     from sicetnon.stance import StanceModel
 

@@ -52,7 +52,10 @@ class Units:
 
 
 class Collection:
-    """An opened legal index. Read-only; safe from many threads."""
+    """An opened legal index. Read-only; safe from many threads.
+
+    ``stance_model`` is the JSON of the stance model it was built with, None where that was the one that ships.
+    """
 
     def __init__(self, stored: StoredDirectory) -> None:
         self.settings = stored.settings
@@ -64,7 +67,8 @@ class Collection:
         self.document_vectors: Vectors = stored.array("document-vectors.npy", dtype=np.float32, length=count)
         self.tie_rank: npt.NDArray[np.int32] = stored.array("tie-rank.npy", dtype=np.int32, length=count)
         self.lexical = SparseIndex.open(stored.folder / LEXICAL)
-        self.stance_model = stored.path(STANCE_MODEL).read_text(encoding="utf-8")
+        own = stored.has(STANCE_MODEL)
+        self.stance_model = stored.path(STANCE_MODEL).read_text(encoding="utf-8") if own else None
         if len(self.documents) != count or len(self.lexical) != count:
             raise stored.damage(
                 f"{len(self.documents):,} documents in {DOCUMENTS}, {len(self.lexical):,} in {LEXICAL}",
