@@ -50,7 +50,7 @@ _HOMES = {
     "read_queries": "corpora",
 }
 
-__all__ = sorted(_HOMES)
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - sorted gives a list
 
 
 def __getattr__(name: str) -> object:

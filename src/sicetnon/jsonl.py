@@ -7,14 +7,17 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import tempfile
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO
 
 from sicetnon.errors import InputError, MalformedRow
+
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,23 +80,42 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
         text = raw.decode("utf-8-sig" if number == 1 else "utf-8")
     except UnicodeDecodeError as error:
         raise MalformedRow(
-            path, number, f"bytes that are not UTF-8 (byte {error.start + 1} of the line)", expected="UTF-8 text",
+            path,
+            number,
+            f"bytes that are not UTF-8 (byte {error.start + 1} of the line)",
+            expected="UTF-8 text",
             remedy="convert the file to UTF-8",
         ) from error
     try:
         value = json.loads(text)
-    except (json.JSONDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         raise MalformedRow(
             path, number, f"invalid JSON ({error})", expected="one JSON object", remedy="correct that line"
         ) from error
     if not isinstance(value, dict):
         raise MalformedRow(path, number, _kind(value), expected="a JSON object", remedy="correct that line")
+    if SURROGATE.search(text) and not _is_text(value):
+        raise MalformedRow(
+            path,
+            number,
+            "half of a surrogate pair",
+            expected="text that can be written as UTF-8",
+            remedy="correct that line",
+        )
     return value
+
+
+def _is_text(value: object) -> bool:
+    try:
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 @contextmanager
 def whole_file(path: Path) -> Iterator[IO[str]]:
-    """Open a text file that appears at ``path`` only when the block ends without error (UTF-8, newline ``\\n``).
+    """Open a text file that appears at ``path`` only when the block ends without error (UTF-8, Unix newlines).
 
     What stood at ``path`` stays until then. A device or pipe (``/dev/stdout``) is written to directly.
     """
@@ -110,14 +132,14 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
         raise InputError(
             f"{path} cannot be written ({error.strerror})", expected="a writable folder", remedy="check the path"
         ) from error
+    unfinished = Path(name)
     try:
         with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as sink:
             yield sink
-        os.chmod(name, 0o666 & ~_umask())  # mkstemp makes private files; the result is an ordinary one
-        os.replace(name, target)
+        unfinished.chmod(0o666 & ~_umask())  # mkstemp makes private files; the result is an ordinary one
+        unfinished.replace(target)
     except BaseException:
-        with suppress(FileNotFoundError):
-            os.unlink(name)
+        unfinished.unlink(missing_ok=True)
         raise
 
 

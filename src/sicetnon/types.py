@@ -8,7 +8,7 @@ from datetime import date
 from enum import StrEnum
 from typing import TypeAlias
 
-Json: TypeAlias = "str | int | float | bool | None | list[Json] | dict[str, Json]"
+Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 
 class Stance(StrEnum):
@@ -133,7 +133,7 @@ class SideProbabilities:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Evidence:
-    """The passage that says so. ``passage`` and ``sentence`` point into the document's text; ``sentence`` lies within."""
+    """The passage that says so. ``passage`` and ``sentence``, within it, point into the document's text."""
 
     passage: Span
     sentence: Span

@@ -13,6 +13,7 @@ import typer
 
 from sicetnon.types import Filters, Query, Ranking, Stance
 
+
 def _day_option(*names: str, text: str) -> Any:
     return typer.Option(*names, formats=["%Y-%m-%d"], metavar="DATE", help=text)
 
@@ -27,7 +28,9 @@ class Asked(StrEnum):
 
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog='Example: sicetnon search "Police may search a phone without a warrant" --stance refuted')(search)
+    app.command(epilog='Example: sicetnon search "Police may search a phone without a warrant" --stance refuted')(
+        search
+    )
     app.command(epilog="Example: sicetnon batch --index-dir my-index --queries queries.jsonl --output results.jsonl")(
         batch
     )

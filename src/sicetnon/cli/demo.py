@@ -40,9 +40,7 @@ def demo(
         if stance == "both":
             print_both(console, *searcher.search_both(Query(proposition=proposition, top_k=2, min_relevance=0.05)))
         else:
-            print_ranking(
-                console, searcher.search(Query(proposition=proposition, stance=Stance(stance), top_k=2))
-            )
+            print_ranking(console, searcher.search(Query(proposition=proposition, stance=Stance(stance), top_k=2)))
         console.print()
     own = "" if index_dir is None else f" --index-dir {place}"
     console.print("Probabilities are the model's, and it errs often: read the decision. Not legal advice.")

@@ -56,9 +56,7 @@ def evaluate(
     *,
     results: Annotated[Path, typer.Option(help="A results file, as batch writes it.")],
     truth: Annotated[Path, typer.Option(help='JSONL rows {"query_id", "doc_ids": [...]}.')],
-    queries: Annotated[
-        Path | None, typer.Option(help="The queries, to report each stance on its own as well.")
-    ] = None,
+    queries: Annotated[Path | None, typer.Option(help="The queries, to report each stance on its own as well.")] = None,
     measure: Annotated[
         list[str] | None, typer.Option(help="A measure in the notation of ir-measures; may be given again.")
     ] = None,

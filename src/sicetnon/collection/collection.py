@@ -32,7 +32,9 @@ class Units:
     """
 
     def __init__(self, stored: StoredDirectory, name: str, document_count: int) -> None:
-        self._spans = stored.array(f"{name}-spans.npy", dtype=np.int32)  # int32 [units, 2]: start and end in the document's text
+        self._spans = stored.array(
+            f"{name}-spans.npy", dtype=np.int32
+        )  # int32 [units, 2]: start and end in the document's text
         self.vectors: Vectors = stored.array(f"{name}-vectors.npy", dtype=np.float32)
         self.starts: npt.NDArray[np.int64] = stored.array(f"{name}-starts.npy", dtype=np.int64, length=document_count)
         if len(self._spans) != len(self.vectors):

@@ -101,7 +101,7 @@ class DocumentStore:
             return [str(row[0]) for row in connection.execute("SELECT doc_id FROM documents ORDER BY ordinal")]
 
     def allowed(self, filters: Filters, as_of: date | None) -> npt.NDArray[np.bool_]:
-        """bool [len(self)]: which documents pass the filters and were decided by ``as_of`` (None: any day)."""
+        """Bool [len(self)]: which documents pass the filters and were decided by ``as_of`` (None: any day)."""
         if filters.allow_everything and as_of is None:
             return np.ones(len(self), np.bool_)
         clauses, values = ["TRUE"], list[str]()
@@ -127,7 +127,9 @@ class DocumentStore:
             yield self._local.connection
         except sqlite3.Error as error:
             raise IndexDamaged(
-                f"{self._path} cannot be read ({error})", expected="the document store of an index", remedy="build it again"
+                f"{self._path} cannot be read ({error})",
+                expected="the document store of an index",
+                remedy="build it again",
             ) from error
 
 

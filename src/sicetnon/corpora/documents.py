@@ -51,6 +51,7 @@ def parse_document(row: Row) -> Document:
         raise row.fault(f'"title" is of type {type(title).__name__}', expected="a string or null")
     known: dict[str, object] = {}
     used = {"doc_id", "title", text_field}
+    used |= {name for name in TEXT_FIELDS if row.fields.get(name) is None}  # a null there says nothing
     for name in OPTIONAL_STRINGS:
         if isinstance(value := row.fields.get(name), str):
             known[name] = value
@@ -65,7 +66,7 @@ def parse_document(row: Row) -> Document:
     if (treatment := _parse_treatment(row.fields.get("treatment"))) is not None:
         known["treatment"] = treatment
         used.add("treatment")
-    metadata = {name: cast(Json, value) for name, value in row.fields.items() if name not in used}
+    metadata = {name: cast("Json", value) for name, value in row.fields.items() if name not in used}
     return Document(doc_id=doc_id, text=text, title=title or "", metadata=metadata, **known)  # type: ignore[arg-type]
 
 

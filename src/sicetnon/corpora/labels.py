@@ -80,11 +80,12 @@ def read_propositions(path: Path) -> list[JudgedProposition]:
 
 
 def _parse_judgment(row: Row, value: object) -> Judgment:
-    expected = '{"doc_id", "stance": "supports" | "refutes" | "neither", "evidence": string or null}'
+    expected = '{"doc_id", "stance": "supports" | "refutes" | "neither", "evidence": string that is not empty, or null}'
     if not isinstance(value, dict):
         raise row.fault(f"a judgment of type {type(value).__name__}", expected=expected)
     doc_id, side, evidence = value.get("doc_id"), value.get("stance"), value.get("evidence")
-    fits = isinstance(doc_id, str) and side in set(Side) and (evidence is None or isinstance(evidence, str))
+    marked = evidence is None or (isinstance(evidence, str) and bool(evidence.strip()))
+    fits = isinstance(doc_id, str) and isinstance(side, str) and side in set(Side) and marked
     if not fits:
         raise row.fault(f"the judgment {value!r}", expected=expected)
     return Judgment(doc_id=str(doc_id), side=Side(str(side)), evidence=evidence)

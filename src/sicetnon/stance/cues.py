@@ -4,27 +4,29 @@ from __future__ import annotations
 
 import re
 
-NEGATIONS = frozenset(
-    """not no never neither nor none cannot can't don't doesn't didn't isn't aren't wasn't weren't won't shouldn't
-    needn't mustn't without nothing nobody hardly lacks lack lacked lacking fails fail failed failing""".split()
-)
+_NEGATIONS = """
+    not no never neither nor none cannot can't don't doesn't didn't isn't aren't wasn't weren't won't shouldn't
+    needn't mustn't without nothing nobody hardly lacks lack lacked lacking fails fail failed failing
+"""
+NEGATIONS = frozenset(_NEGATIONS.split())
 
 # Concept -> words that affirm it, words that deny it.
 OPPOSITES: dict[str, tuple[str, str]] = {
     "permit": (
         "permit permitted allow allowed may can let authorize authorized entitled free empowered permissible",
-        "prohibit prohibited forbid forbids forbidden ban banned bar barred barring preclude prevent disallow restrict "
-        "block outlaw outlawed impermissible",
+        """prohibit prohibited forbid forbids forbidden ban banned bar barred barring preclude prevent disallow restrict
+        block outlaw outlawed impermissible""",
     ),
     "valid": (
-        "valid validity constitutional lawful legal uphold upheld proper legitimate survives survive satisfies satisfy "
-        "sustain sustained affirm affirmed comply consistent comports stands enforce enforced accept accepted",
-        "invalid unconstitutional void violate violates violated violation unlawful illegal strike struck improper "
-        "illegitimate infringe offend offended contravene breach exceeds exceeded inconsistent incompatible reverse "
-        "reversed conflicts unenforceable reject rejected",
+        """valid validity constitutional lawful legal uphold upheld proper legitimate survives survive satisfies satisfy
+        sustain sustained affirm affirmed comply consistent comports stands enforce enforced accept accepted""",
+        """invalid unconstitutional void violate violates violated violation unlawful illegal strike struck improper
+        illegitimate infringe offend offended contravene breach exceeds exceeded inconsistent incompatible reverse
+        reversed conflicts unenforceable reject rejected""",
     ),
     "require": (
-        "require required requirement must need necessary obliged shall mandatory demand compel compelled essential duty",
+        """require required requirement must need necessary obliged shall mandatory demand compel compelled essential
+        duty""",
         "optional voluntary discretionary excused dispense exempt relieved unnecessary",
     ),
     "grant": (

@@ -6,6 +6,7 @@ None of them looks at the proposition alone: a model over them cannot learn how 
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from itertools import pairwise
 
 import numpy as np
 import numpy.typing as npt
@@ -95,7 +96,7 @@ def _compare(proposition: Statement, statements: Sequence[Statement]) -> list[fl
 
 def _answer(proposition: Statement, around: Sequence[Statement]) -> float:
     """The answer given to a question in the passage, turned to the proposition: its sign times their agreement."""
-    for asked, answered in zip(around, around[1:], strict=False):
+    for asked, answered in pairwise(around):
         if asked.question and answered.answer:
             agreement = sum(
                 np.sign(sign) * np.sign(asked.signs[concept])

@@ -87,31 +87,35 @@ class StanceModel:
         try:
             value = json.loads(source)
             features = (tuple(value["evidence_features"]), tuple(value["side_features"]))
-            parts = [
-                np.array(value[name], np.float64)
-                for name in ("evidence_weights", "side_mean", "side_scale", "side_weights")
-            ]
-            version, temperature = value["format"], float(value["temperature"])
+            model = cls(
+                evidence_weights=np.array(value["evidence_weights"], np.float64),
+                side_mean=np.array(value["side_mean"], np.float64),
+                side_scale=np.array(value["side_scale"], np.float64),
+                side_weights=np.array(value["side_weights"], np.float64),
+                temperature=float(value["temperature"]),
+            )
+            version = value["format"]
         except (ValueError, KeyError, TypeError) as error:
             raise ModelError(
                 f"a stance model that cannot be read ({type(error).__name__}: {error})",
                 expected="the JSON that sicetnon train writes",
                 remedy="train the model again",
             ) from error
-        shapes = [(len(EVIDENCE_FEATURES),), (len(SIDE_FEATURES),), (len(SIDE_FEATURES),), (3, len(SIDE_FEATURES) + 1)]
-        finite = all(np.isfinite(part).all() for part in parts) and np.isfinite(temperature) and temperature > 0
-        if (
-            version != FORMAT
-            or features != (EVIDENCE_FEATURES, SIDE_FEATURES)
-            or [part.shape for part in parts] != shapes
-            or not finite
-        ):
+        if version != FORMAT or features != (EVIDENCE_FEATURES, SIDE_FEATURES) or not model._is_sound():
             raise ModelError(
                 f"a stance model of format {version} that does not fit this version's features",
                 expected=f"format {FORMAT} over {len(SIDE_FEATURES)} features",
                 remedy="train the model again with this version",
             )
-        return cls(*parts, temperature)
+        return model
+
+    def _is_sound(self) -> bool:
+        """Whether every part has the shape that the features ask for, and every number can be computed with."""
+        sides = len(SIDE_FEATURES)
+        parts = (self.evidence_weights, self.side_mean, self.side_scale, self.side_weights)
+        shapes = [part.shape for part in parts] == [(len(EVIDENCE_FEATURES),), (sides,), (sides,), (3, sides + 1)]
+        finite = all(np.isfinite(part).all() for part in parts) and 0 < self.temperature < np.inf
+        return shapes and bool(finite) and bool((self.side_scale > 0).all())
 
     def to_json(self) -> str:
         value = {

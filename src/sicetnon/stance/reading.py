@@ -20,7 +20,7 @@ from sicetnon.stance.cues import ANSWER, HOLDING, KEPT_STOP_WORDS, NEGATIONS, OP
 from sicetnon.text import STOP_WORDS, stem
 
 TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[.,;:?!()\"]|--")
-CLAUSE_END = frozenset(".,;:?!()\"") | {"--", "but", "although", "though", "because", "unless", "while", "whereas"}
+CLAUSE_END = frozenset('.,;:?!()"') | {"--", "but", "although", "though", "because", "unless", "while", "whereas"}
 SCOPE = 8  # words that a negation reaches at most
 
 
@@ -89,7 +89,7 @@ def read_statement(sentence: str) -> Statement:
 @lru_cache(maxsize=65_536)
 def _read_word(token: str) -> tuple[str, int] | None:
     """The concept or stem of a word and the sign it brings; None for punctuation, negations and function words."""
-    if token == "cannot" or token == "can't":
+    if token in {"cannot", "can't"}:
         return "permit", 1  # the negation in it has turned the sign already
     if not token[0].isalnum() or token in NEGATIONS or (token in STOP_WORDS and token not in KEPT_STOP_WORDS):
         return None

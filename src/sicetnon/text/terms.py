@@ -12,13 +12,14 @@ if TYPE_CHECKING:
 TOKEN = re.compile(r"[^\W_]+(?:'[^\W_]+)?")
 # Function words that say nothing of a subject. Negations are among them: they matter to the side a document takes,
 # not to whether it is on point, and the stance model reads the text itself.
-STOP_WORDS = frozenset(
-    """a about after all also an and any are as at be been before being between both but by can cannot could did do does
+_STOP_WORDS = """
+    a about after all also an and any are as at be been before being between both but by can cannot could did do does
     doing during each either for from had has have having he her here him his how however i if in into is it its itself
     may me might more most must my neither no nor not of off on only or other ought our over own same shall she should
     so some such than that the their them then there these they this those through to under until up upon us was we
-    were what when where whether which while who whom whose why will with within without would you your""".split()
-)
+    were what when where whether which while who whom whose why will with within without would you your
+"""
+STOP_WORDS = frozenset(_STOP_WORDS.split())
 _local = threading.local()
 
 
@@ -39,4 +40,4 @@ def _stemmer() -> Stemmer.Stemmer:
         import Stemmer
 
         _local.stemmer = Stemmer.Stemmer("english")
-    return _local.stemmer  # type: ignore[no-any-return]
+    return _local.stemmer

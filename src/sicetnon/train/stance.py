@@ -17,7 +17,7 @@ from sicetnon.stance.features import SIDE_FEATURES, evidence_features, side_feat
 from sicetnon.stance.model import SIDES
 from sicetnon.text import split_sentences
 from sicetnon.train.logistic import Floats, Ints, fit_multinomial, fit_temperature, log_loss, softmax
-from sicetnon.types import Document, JudgedProposition, Judgment
+from sicetnon.types import Document, JudgedProposition, Judgment, Side
 
 FOLDS = 5
 # Chosen by log loss on left-out decisions, which is flat from 30 to 300: docs/experiments.md.
@@ -137,9 +137,14 @@ def _read_pairs(
     wanted = sorted({judgment.doc_id for p in propositions for judgment in p.judgments})
     if unknown := [doc_id for doc_id in wanted if doc_id not in documents]:
         raise InputError(
-            f'a judgment of "{unknown[0]}"', expected="documents of the corpus only", remedy="correct the ID or the corpus"
+            f'a judgment of "{unknown[0]}"',
+            expected="documents of the corpus only",
+            remedy="correct the ID or the corpus",
         )
-    texts = {doc_id: [span.of(documents[doc_id].text) for span in split_sentences(documents[doc_id].text)] for doc_id in wanted}
+    texts = {
+        doc_id: [span.of(documents[doc_id].text) for span in split_sentences(documents[doc_id].text)]
+        for doc_id in wanted
+    }
     flat = encoder.encode_documents([sentence for doc_id in wanted for sentence in texts[doc_id]])
     readings, start = {}, 0
     for doc_id in wanted:
@@ -204,10 +209,7 @@ def _fit_standardised(features: Floats, classes: Ints, penalty: float) -> tuple[
 
 def _side_features(model: StanceModel, pairs: Sequence[_Pair]) -> Floats:
     return np.array(
-        [
-            side_features(pair.claim, pair.reading, *model.find_evidence(pair.claim, pair.reading))
-            for pair in pairs
-        ]
+        [side_features(pair.claim, pair.reading, *model.find_evidence(pair.claim, pair.reading)) for pair in pairs]
     )
 
 
@@ -227,12 +229,10 @@ def _claim_features(statement: Statement) -> list[float]:
 
 
 def _accuracies(probabilities: Floats, sides: Ints) -> dict[str, float]:
-    two = sides < 2
+    two = sides != SIDES.index(Side.NEITHER)
     lean = probabilities[two, 0] - probabilities[two, 1]
     return {
         "accuracy": float((probabilities.argmax(axis=1) == sides).mean()),
         "two_sided_accuracy": float(((lean > 0) == (sides[two] == 0)).mean()),
         "auc": area_under_roc(probabilities[two, 0] / probabilities[two, :2].sum(axis=1), sides[two] == 0),
     }
-
-
