@@ -16,6 +16,7 @@ from sicetnon.corpora.documents import document_row
 from sicetnon.dense import Encoder, load_encoder
 from sicetnon.dense.embedded import EmbeddedEncoder
 from sicetnon.dense.encoder import Vectors
+from sicetnon.errors import InputError
 from sicetnon.stance import StanceModel
 from sicetnon.text import analyze, split_passages, split_sentences
 from sicetnon.types import Document, Span
@@ -51,7 +52,7 @@ def build_index(
     texts and vectors at once: about 40 kB a document of 400 words.
 
     Raises:
-        InputError: no document, or a doc_id twice.
+        InputError: no document, one without text, or a doc_id twice.
         IndexDirectoryError: ``path`` holds something else, is being written, or cannot be written.
     """
     report = progress or (lambda _step, _done, _total: None)
@@ -64,6 +65,10 @@ def build_index(
     with CollectionWriter.create(Path(path)) as writer:
         for document in documents:
             spans = split_sentences(document.text)
+            if not spans:
+                raise InputError(
+                    f'document "{document.doc_id}" without text', expected="some text", remedy="leave the document out"
+                )
             texts.append(document.text)
             sentences.append(spans)
             passages.append(split_passages(document.text, spans, max_words=PASSAGE_WORDS))
@@ -71,6 +76,9 @@ def build_index(
             writer.add(document, analyze(f"{document.title}\n{document.text}"))
             unread_dates += document.decided is None and bool(document.metadata.get("decided"))
             report("reading", len(texts), 0)
+
+        if not texts:
+            raise InputError("no document", expected="at least one", remedy="check where they come from")
 
         def encode(step: str, units: list[list[Span]]) -> Vectors:
             flat = [span.of(text) for text, spans in zip(texts, units, strict=True) for span in spans]

@@ -125,6 +125,14 @@ class Searcher:
 def _check(query: Query) -> None:
     if not query.proposition.strip():
         raise InputError("an empty proposition", expected="a sentence to look for", remedy="state the proposition")
+    try:
+        query.proposition.encode()
+    except UnicodeEncodeError as error:
+        raise InputError(
+            "a proposition with half of a surrogate pair",
+            expected="text that can be written as UTF-8",
+            remedy="correct it",
+        ) from error
     if query.top_k < 1:
         raise InputError(f"top_k of {query.top_k}", expected="1 or more", remedy="ask for at least one document")
     if not 0 <= query.min_relevance <= 1:

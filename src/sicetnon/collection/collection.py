@@ -102,8 +102,11 @@ class CollectionWriter:
         """Start an index at ``path``; leaving the block without ``commit`` leaves what stood there before."""
         with DirectoryWriter(path, kind=KIND) as directory:
             writer = cls(directory)
-            with writer._lexical:
-                yield writer
+            try:
+                with writer._lexical:
+                    yield writer
+            finally:
+                writer._store.abandon()
 
     def add(self, document: Document, terms: Sequence[str]) -> None:
         counts: dict[str, int] = {}

@@ -56,6 +56,12 @@ class DocumentStoreWriter:
                     json.dumps(dict(document.metadata)),
                 ),
             )
+        except UnicodeEncodeError as error:
+            raise InputError(
+                f"document {document.doc_id!r} with half of a surrogate pair",
+                expected="text that can be written as UTF-8",
+                remedy="correct that document",
+            ) from error
         except sqlite3.IntegrityError as error:
             raise InputError(
                 f'doc_id "{document.doc_id}" twice', expected="each document once", remedy="remove one of the two"
@@ -66,6 +72,10 @@ class DocumentStoreWriter:
         self._connection.commit()
         self._connection.close()
 
+    def abandon(self) -> None:
+        """Let go of the file, finished or not."""
+        self._connection.close()
+
 
 class DocumentStore:
     """Reads the documents of an index. Safe from many threads: each has a connection of its own."""
@@ -74,6 +84,7 @@ class DocumentStore:
         self._path = path
         self._uri = path.resolve().as_uri() + "?mode=ro&immutable=1"
         self._local = threading.local()
+        self._courts: list[str] | None = None  # read when a filter first names one
         with self._reading() as connection:
             self._count = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
@@ -106,9 +117,10 @@ class DocumentStore:
             return np.ones(len(self), np.bool_)
         clauses, values = ["TRUE"], list[str]()
         if filters.courts:
-            marks = ", ".join("?" * len(filters.courts))
-            clauses.append(f"(lower(court) IN ({marks}) OR lower(court_id) IN ({marks}))")
-            values += [court.lower() for court in filters.courts] * 2
+            spellings = self._spellings(filters.courts)
+            marks = ", ".join("?" * len(spellings))
+            clauses.append(f"(court IN ({marks}) OR court_id IN ({marks}))")
+            values += spellings * 2
         for operator, day in ((">=", filters.decided_from), ("<=", filters.decided_to), ("<=", as_of)):
             if day is not None:
                 clauses.append(f"decided {operator} ?")  # ISO dates sort as text; NULL passes no comparison
@@ -118,6 +130,15 @@ class DocumentStore:
         with self._reading() as connection:
             mask[[row[0] for row in connection.execute(statement, values)]] = True
         return mask
+
+    def _spellings(self, courts: Sequence[str]) -> list[str]:
+        """The court names and IDs of the index that are among ``courts``, but for case (SQLite folds ASCII alone)."""
+        if self._courts is None:
+            with self._reading() as connection:
+                statement = "SELECT court FROM documents UNION SELECT court_id FROM documents"
+                self._courts = [name for (name,) in connection.execute(statement) if name is not None]
+        wanted = {court.casefold() for court in courts}
+        return [name for name in self._courts if name.casefold() in wanted]
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
