@@ -108,7 +108,8 @@ def _read_stance_model(path: Path | None) -> StanceModel | None:
         return None
     try:
         return StanceModel.from_json(path.read_text(encoding="utf-8"))
-    except OSError as error:
+    except (OSError, UnicodeDecodeError) as error:
+        reason = error.strerror if isinstance(error, OSError) else "not UTF-8"
         raise ModelError(
-            f"{path} cannot be read ({error.strerror})", expected="a stance model", remedy="check the path"
+            f"{path} cannot be read ({reason})", expected="a stance model", remedy="check the path"
         ) from error

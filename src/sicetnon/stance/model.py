@@ -95,7 +95,7 @@ class StanceModel:
                 temperature=float(value["temperature"]),
             )
             version = value["format"]
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ModelError(
                 f"a stance model that cannot be read ({type(error).__name__}: {error})",
                 expected="the JSON that sicetnon train writes",

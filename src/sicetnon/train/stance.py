@@ -80,6 +80,12 @@ def train_stance(
     for number, side in enumerate(SIDES):
         if not (sides == number).any():
             raise InputError(f"no example of {side}", expected="examples of each side", remedy="add some")
+    if len({pair.fold for pair in pairs if pair.evidence is not None}) < 2:  # noqa: PLR2004 - one to learn, one to test
+        raise InputError(
+            "too few decisions with marked evidence",
+            expected="marked evidence in several decisions",
+            remedy="mark more, or add decisions",
+        )
     logits = np.zeros((len(pairs), len(SIDES)))
     claim_only = np.zeros((len(pairs), len(SIDES)))
     found: list[tuple[bool, bool]] = []
