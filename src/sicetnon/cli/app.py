@@ -50,12 +50,12 @@ def main() -> None:
     """Run the program and leave with its exit status."""
     try:
         app()
-    except SicetnonError as error:
-        sys.stderr.write(f"error: {error}\n")
-        sys.exit(1)
     except BrokenPipeError:
         # The reader of our output has left (``| head``): nothing to say, and nothing more to flush at exit.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
+        sys.exit(1)
+    except (SicetnonError, OSError) as error:
+        sys.stderr.write(f"error: {' '.join(str(error).splitlines())}\n")  # an ID or a path may hold a newline
         sys.exit(1)
     except KeyboardInterrupt:
         sys.exit(130)
