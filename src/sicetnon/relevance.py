@@ -16,28 +16,35 @@ from sicetnon.text import analyze
 Scores = npt.NDArray[np.float64]
 
 BM25 = Bm25(k1=1.2, b=0.75)
-WEIGHTS = {"lexical": 0.7, "passage": 1.0, "sentence": 1.0, "document": 1.0}
 # Logistic calibration of the fused score on the bundled propositions: see benchmarks/calibrate_relevance.py.
-SLOPE, INTERCEPT = 0.65, -8.9
+SLOPE, INTERCEPT = 0.6, -8.9
 
 
 def fused_scores(collection: Collection, propositions: Sequence[str], vectors: Vectors) -> Scores:
-    """The fused score of every document for each of a block of propositions: float64 [len(propositions), documents].
+    """The sum of the signals of every document: float64 [len(propositions), documents].
 
-    ``vectors`` float32 [len(propositions), d] are those of the propositions, at most ``QUERIES_AT_ONCE``. Each signal
-    is brought to mean 0 and standard deviation 1 over the documents before it is weighted and added.
+    The arguments are those of ``standard_signals``. No weights: there is no labelled data of the user's to fit them on.
+    """
+    signals = standard_signals(collection, propositions, vectors)
+    fused = np.zeros((len(propositions), len(collection.documents)))
+    for signal in signals.values():
+        fused += signal
+    return fused
+
+
+def standard_signals(collection: Collection, propositions: Sequence[str], vectors: Vectors) -> dict[str, Scores]:
+    """Each signal of every document for each of a block of propositions: float64 [len(propositions), documents].
+
+    ``vectors`` float32 [len(propositions), d] are those of the propositions, at most ``QUERIES_AT_ONCE``. Every row of
+    a signal has mean 0 and standard deviation 1 over the documents; a row of equal values becomes 0.
     """
     lexical = [collection.lexical.scores(analyze(proposition), scoring=BM25) for proposition in propositions]
-    signals: dict[str, npt.NDArray[np.floating]] = {
-        "lexical": np.array(lexical),
-        "passage": max_similarity(vectors, collection.passages.vectors, collection.passages.starts).T,
-        "sentence": max_similarity(vectors, collection.sentences.vectors, collection.sentences.starts).T,
-        "document": similarities(vectors, collection.document_vectors).T,
+    return {
+        "lexical": _standardise(np.array(lexical)),
+        "passage": _standardise(max_similarity(vectors, collection.passages.vectors, collection.passages.starts).T),
+        "sentence": _standardise(max_similarity(vectors, collection.sentences.vectors, collection.sentences.starts).T),
+        "document": _standardise(similarities(vectors, collection.document_vectors).T),
     }
-    fused = np.zeros((len(propositions), len(collection.documents)))
-    for name, weight in WEIGHTS.items():
-        fused += weight * _standardise(signals[name])
-    return fused
 
 
 def relevance_probability(fused: Scores) -> Scores:
@@ -47,7 +54,6 @@ def relevance_probability(fused: Scores) -> Scores:
 
 
 def _standardise(signal: npt.NDArray[np.floating]) -> Scores:
-    """Each row to mean 0 and standard deviation 1; a row of equal values becomes 0."""
     values = np.ascontiguousarray(signal, np.float64)
     deviation = values.std(axis=1, keepdims=True)
     standard: Scores = (values - values.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1)

@@ -18,7 +18,7 @@ def evaluate_results(
     groups: Mapping[str, str] | None = None,
     measures: Sequence[str] = DEFAULT_MEASURES,
 ) -> dict[str, dict[str, float]]:
-    """Group -> measure -> mean, with the number of queries under "queries"; the group "all" holds every query.
+    """Group -> measure -> mean, with the number of queries under "queries"; the group "overall" holds every query.
 
     Every query of ``relevant`` counts, one without an answer as 0. ``groups`` names the group of a query, such as its
     stance. Measures are binary and in the notation of ir-measures (MacAvaney et al. 2022), such as "nDCG@10".
@@ -39,7 +39,7 @@ def evaluate_results(
         # By rank and not by score: trec_eval, underneath, would put equal scores into an order of its own.
         run += [(row.query_id, doc_id, -rank) for rank, doc_id in enumerate(row.doc_ids)]
     values = _measure(wanted, relevant, run)
-    members: dict[str, list[str]] = {"all": list(relevant)}
+    members: dict[str, list[str]] = {"overall": list(relevant)}
     for query_id in relevant:
         if groups and query_id in groups:
             members.setdefault(groups[query_id], []).append(query_id)
