@@ -1,0 +1,102 @@
+"""The decisions and propositions that ship with the package: how many there are, and that they fit together."""
+
+from __future__ import annotations
+
+from collections import Counter
+
+import pytest
+
+from sicetnon.corpora import read_bundled_decisions, read_bundled_propositions
+from sicetnon.text import split_sentences
+from sicetnon.types import Document, JudgedProposition, Side
+
+
+@pytest.fixture(scope="module")
+def decisions() -> dict[str, Document]:
+    """Read the bundled decisions."""
+    return {document.doc_id: document for document in read_bundled_decisions()}
+
+
+@pytest.fixture(scope="module")
+def propositions() -> list[JudgedProposition]:
+    """Read the bundled propositions."""
+    return read_bundled_propositions()
+
+
+def test_decisions_enough(decisions: dict[str, Document]) -> None:
+    """There are at least 150 decisions, from 1803 to 2024, in at least 25 areas of law."""
+    days = [document.decided for document in decisions.values() if document.decided is not None]
+    assert len(days) == len(decisions) >= 150
+    assert (min(days).year, max(days).year) == (1803, 2024)
+    assert len({area for document in decisions.values() for area in document.areas}) >= 25
+
+
+def test_decisions_whole(decisions: dict[str, Document]) -> None:
+    """Every decision has a title, a citation, a court and areas, and 100 to 250 words, and stands in order of day."""
+    for document in decisions.values():
+        assert document.title, document.doc_id
+        assert document.citation, document.doc_id
+        assert (document.court, document.court_id) == ("Supreme Court of the United States", "scotus")
+        assert document.areas, document.doc_id
+        assert 100 <= len(document.text.split()) <= 250, document.doc_id
+    days = [str(document.decided) for document in decisions.values()]
+    assert days == sorted(days)
+    assert len({document.citation for document in decisions.values()}) == len(decisions)
+
+
+def test_overruled_pairs(decisions: dict[str, Document]) -> None:
+    """At least 20 overruled decisions stand with the decision that overruled them, on whose day it happened."""
+    pairs = 0
+    for document in decisions.values():
+        if document.treatment is None:
+            continue
+        assert document.decided is not None
+        assert document.treatment.date > document.decided
+        assert document.treatment.by_title
+        if document.treatment.by is not None:
+            overruling = decisions[document.treatment.by]
+            assert overruling.decided == document.treatment.date, document.doc_id
+            assert overruling.title == document.treatment.by_title, document.doc_id
+            pairs += document.treatment.status.startswith("overruled")
+    assert pairs >= 20
+
+
+def test_propositions_enough(propositions: list[JudgedProposition]) -> None:
+    """There are at least 450 propositions, no two alike, and at least 60 with a decision on each side."""
+    assert len(propositions) >= 450
+    alike = Counter(" ".join(p.proposition.lower().split()) for p in propositions)
+    assert max(alike.values()) == 1
+    both = {Side.SUPPORTS, Side.REFUTES}
+    assert sum(both <= {judgment.side for judgment in p.judgments} for p in propositions) >= 60
+
+
+def test_sides_balance(propositions: list[JudgedProposition]) -> None:
+    """About as many judgments support as refute: within a tenth."""
+    sides = Counter(judgment.side for p in propositions for judgment in p.judgments)
+    assert abs(sides[Side.SUPPORTS] - sides[Side.REFUTES]) <= 0.1 * max(sides[Side.SUPPORTS], sides[Side.REFUTES])
+    assert sides[Side.NEITHER] > 0
+
+
+def test_judgments_fit_the_decisions(decisions: dict[str, Document], propositions: list[JudgedProposition]) -> None:
+    """Every judgment is of a bundled decision, once, and its evidence is a sentence of it, character for character."""
+    sentences = {
+        doc_id: {span.of(document.text) for span in split_sentences(document.text)}
+        for doc_id, document in decisions.items()
+    }
+    for proposition in propositions:
+        judged = [judgment.doc_id for judgment in proposition.judgments]
+        assert len(set(judged)) == len(judged), proposition.proposition_id
+        for judgment in proposition.judgments:
+            assert judgment.doc_id in decisions, proposition.proposition_id
+            if judgment.evidence is not None:
+                assert judgment.evidence in decisions[judgment.doc_id].text, proposition.proposition_id
+                inside = [s for s in sentences[judgment.doc_id] if s in judgment.evidence or judgment.evidence in s]
+                assert inside, proposition.proposition_id
+            else:
+                assert judgment.side is Side.NEITHER, proposition.proposition_id
+
+
+def test_evidence_is_marked(propositions: list[JudgedProposition]) -> None:
+    """Every judgment for or against marks its evidence."""
+    taken = [j for p in propositions for j in p.judgments if j.side is not Side.NEITHER]
+    assert all(judgment.evidence for judgment in taken)
