@@ -18,7 +18,6 @@ help:
 
 demo: $(VENV)/.installed
 	@$(BIN)/sicetnon demo
-	@echo "See it as a page: make page"
 
 page: $(VENV)/.installed
 	@$(BIN)/sicetnon serve

@@ -3,16 +3,18 @@
 from __future__ import annotations
 
 import os
+import shutil
 import sys
+from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
 PROPOSITIONS = (
-    ("supported", "The police need a warrant before they may look through the phone of someone they have arrested."),
-    ("refuted", "Public schools may be separated by race as long as the schools are equally good."),
-    ("both", "Burning the national flag in protest can be punished as a crime."),
+    ("supported", "Someone too poor to pay for a lawyer must be given one when charged with a serious crime."),
+    ("refuted", "Students may be punished for quietly wearing an armband to protest a war."),
+    ("both", "Public employees may be required to pay fees to a union they have not joined."),
 )
 
 
@@ -37,14 +39,18 @@ def demo(
     searcher = Searcher.open(place)
     console = Console(highlight=False)
     for stance, proposition in PROPOSITIONS:
+        query = Query(proposition=proposition, top_k=2, min_relevance=0.05)
         if stance == "both":
-            print_both(console, *searcher.search_both(Query(proposition=proposition, top_k=2, min_relevance=0.05)))
+            print_both(console, *searcher.search_both(query))
         else:
-            print_ranking(console, searcher.search(Query(proposition=proposition, stance=Stance(stance), top_k=2)))
+            print_ranking(console, searcher.search(replace(query, stance=Stance(stance))))
         console.print()
-    own = "" if index_dir is None else f" --index-dir {place}"
     console.print("Probabilities are the model's, and it errs often: read the decision. Not legal advice.")
-    console.print(f'Ask your own:  sicetnon search "The President may refuse to spend money"{own}', soft_wrap=True)
+    search = f'{_program()} search "The President may refuse to spend money"'
+    serve = f"{_program()} serve"
+    if index_dir is not None:
+        search, serve = f"{search} --index-dir {place}", f"{serve} {place}"
+    console.print(f"Ask your own:  {search}\nOpen the page: {serve}", soft_wrap=True)
 
 
 def prepare_demo_index(place: Path | None = None) -> Path:
@@ -68,6 +74,16 @@ def prepare_demo_index(place: Path | None = None) -> Path:
     with show_progress() as report:
         build_index(decisions, place, progress=report)
     return place
+
+
+def _program() -> str:
+    """How the reader may call this program again: by its name where the shell finds it, else by its path."""
+    called = Path(sys.argv[0])
+    if called.name != "sicetnon":
+        return f"{sys.executable} -m sicetnon"
+    found = shutil.which("sicetnon")
+    same = found is not None and Path(found).resolve() == called.resolve()
+    return "sicetnon" if same else str(called)
 
 
 def _cache() -> Path:

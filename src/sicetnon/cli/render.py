@@ -9,19 +9,20 @@ from collections.abc import Sequence
 
 from rich.columns import Columns
 from rich.console import Console, Group, RenderableType
-from rich.padding import Padding
+from rich.table import Table
 from rich.text import Text
 
-from sicetnon.types import Hit, Ranking
+from sicetnon.types import Hit, Ranking, Stance
 
 TWO_COLUMNS = 110  # characters a terminal must be wide for both sides to stand side by side
+TITLES = {Stance.SUPPORTED: "Likeliest to support", Stance.REFUTED: "Likeliest to refute", Stance.ALL: "On point"}
 NOTHING = "No decision found. That is no proof that none exists."
 
 
 def print_ranking(console: Console, ranking: Ranking) -> None:
     """One list: the hits of a ranking."""
     console.print(Text(ranking.query.proposition, style="bold"))
-    console.print(_list(f"{ranking.query.stance}", "bold", ranking.hits))
+    console.print(_list(TITLES[ranking.query.stance], "bold", ranking.hits))
 
 
 def print_both(console: Console, supported: Ranking, refuted: Ranking) -> None:
@@ -43,9 +44,9 @@ def _list(title: str, style: str, hits: Sequence[Hit]) -> RenderableType:
 def _card(number: int, hit: Hit) -> RenderableType:
     document = hit.document
     parts = [document.citation, document.decided.isoformat() if document.decided else None]
-    head = Text(f"{number}. ").append(document.title or document.doc_id, style="bold")
-    head.append("".join(f", {part}" for part in parts if part))
-    sides = Text("   ")
+    head = Text(document.title or document.doc_id, style="bold")
+    head.append("".join(f", {part}" for part in parts if part), style="not bold")
+    sides = Text()
     for name, probability, style in (
         ("supports", hit.sides.supports, "green"),
         ("refutes", hit.sides.refutes, "red"),
@@ -53,13 +54,14 @@ def _card(number: int, hit: Hit) -> RenderableType:
     ):
         sides.append(f"{name} {probability:.0%}", style=style).append("  ")
     sides.append(f"on point {hit.relevance:.0%}", style="dim")
-    lines: list[RenderableType] = [head, sides]
+    lines = [head, sides]
     if hit.treatment is not None:
         by = f" by {hit.treatment.by_title}" if hit.treatment.by_title else ""
-        lines.append(Text(f"   {hit.treatment.status}{by}, {hit.treatment.date.isoformat()}", style="yellow"))
+        lines.append(Text(f"{hit.treatment.status}{by}, {hit.treatment.date.isoformat()}", style="yellow"))
     evidence = hit.evidence
     passage = Text(evidence.text)
     start = evidence.sentence.start - evidence.passage.start
     passage.stylize("bold", start, start + evidence.sentence.end - evidence.sentence.start)
-    lines.append(Padding(passage, (0, 0, 0, 3)))
-    return Group(*lines)
+    card = Table.grid(padding=(0, 1))
+    card.add_row(f"{number}.", Group(*lines, passage))
+    return card
