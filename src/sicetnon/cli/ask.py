@@ -53,7 +53,7 @@ def search(
     ] = None,
     min_relevance: Annotated[
         float, typer.Option(min=0, max=1, help="Leave out decisions less likely than this to be on point.")
-    ] = 0.05,
+    ] = 0.1,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find the decisions that support and those that refute a proposition.

@@ -39,7 +39,7 @@ def demo(
     searcher = Searcher.open(place)
     console = Console(highlight=False)
     for stance, proposition in PROPOSITIONS:
-        query = Query(proposition=proposition, top_k=2, min_relevance=0.05)
+        query = Query(proposition=proposition, top_k=2, min_relevance=0.1)
         if stance == "both":
             print_both(console, *searcher.search_both(query))
         else:
