@@ -34,6 +34,9 @@ AFFIRMED = {
     "would not": "would",
     "should not": "should",
     "could not": "could",
+    "shall not": "shall",
+    "might not": "might",
+    "had not": "had",
     "never": "always",
     "no longer": "still",
 }
