@@ -23,7 +23,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "errors": set(),
     "jsonl": {"errors"},
     "storage": {"errors", VERSION},
-    "sparse": {"errors", "types", "storage"},
+    "sparse": {*BELOW, "storage"},
     "text": {"types", "errors"},
     "corpora": BELOW,
     "dense": {"types", "errors"},
