@@ -8,7 +8,7 @@ from typing import Annotated
 
 import typer
 
-from sicetnon.cli import ask, demo, index, learn, sparse
+from sicetnon.cli import ask, demo, index, learn, serve, sparse
 from sicetnon.errors import SicetnonError
 
 app = typer.Typer(
@@ -42,6 +42,7 @@ def describe_program(
 demo.register(app)
 ask.register(app)
 learn.register(app)
+serve.register(app)
 app.add_typer(index.app, name="index")
 app.add_typer(sparse.app, name="sparse")
 
