@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
+
 import pytest
 from hypothesis import example, given, settings
 from hypothesis import strategies as st
@@ -57,7 +59,7 @@ def test_cover(text: str) -> None:
     """On any text, spans rise, never overlap, hold no outer white space, and together hold all else."""
     spans = split_sentences(text)
     assert all(span.start < span.end for span in spans)
-    assert all(before.end <= after.start for before, after in zip(spans, spans[1:], strict=False))
+    assert all(before.end <= after.start for before, after in pairwise(spans))
     assert all(span.of(text) == span.of(text).strip() for span in spans)
     covered = {place for span in spans for place in range(span.start, span.end)}
     assert {place for place, character in enumerate(text) if not character.isspace()} <= covered

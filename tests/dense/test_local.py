@@ -1,0 +1,201 @@
+"""Encoders from a local directory, tried on a tiny Qwen3 that the tests make."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import sys
+from collections.abc import Callable
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sicetnon.dense import load_encoder
+from sicetnon.dense.local import BATCH, INSTRUCTION, LocalEncoder
+from sicetnon.errors import MissingExtra, ModelError
+
+INSTALLED = find_spec("torch") is not None and find_spec("sentence_transformers") is not None
+needs_torch = [
+    pytest.mark.torch,
+    pytest.mark.skipif(not INSTALLED, reason="needs torch and sentence-transformers: pip install 'sicetnon[train]'"),
+    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"),
+]
+END = "<|endoftext|>"
+TEXTS = ["The police may not search a phone.", "No.", "The contract is void " * 20]
+
+
+def make_tokenizer() -> Any:
+    """Make a byte-level BPE tokenizer of 256 bytes and some merges that ends each text with the end token."""
+    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
+
+    tokenizer = Tokenizer(models.BPE())
+    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
+    tokenizer.decoder = decoders.ByteLevel()
+    alphabet = pre_tokenizers.ByteLevel.alphabet()
+    trainer = trainers.BpeTrainer(
+        vocab_size=300, special_tokens=[END, "<|im_end|>"], initial_alphabet=alphabet, show_progress=False
+    )
+    tokenizer.train_from_iterator([INSTRUCTION, *TEXTS], trainer)
+    tokenizer.post_processor = processors.TemplateProcessing(
+        single=f"$A {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
+    )
+    return tokenizer
+
+
+@pytest.fixture(scope="session")
+def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Make a directory with a random Qwen3 of two layers that pools the last token."""
+    import torch
+    from sentence_transformers import SentenceTransformer
+    from sentence_transformers.models import Normalize, Pooling, Transformer
+    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3Model
+
+    folder = tmp_path_factory.mktemp("qwen3")
+    tokenizer = make_tokenizer()
+    config = Qwen3Config(
+        vocab_size=tokenizer.get_vocab_size(),
+        hidden_size=32,
+        intermediate_size=64,
+        num_hidden_layers=2,
+        num_attention_heads=4,
+        num_key_value_heads=2,
+        head_dim=8,
+        max_position_embeddings=1024,
+    )
+    torch.manual_seed(1)
+    Qwen3Model(config).save_pretrained(folder / "base")
+    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=END, eos_token="<|im_end|>")
+    fast.save_pretrained(folder / "base")
+    transformer = Transformer(str(folder / "base"))
+    model = SentenceTransformer(
+        modules=[transformer, Pooling(32, pooling_mode="lasttoken"), Normalize()],
+        prompts={"query": "another prompt: ", "document": ""},
+        device="cpu",
+    )
+    model.save(str(folder / "model"))
+    return folder / "model"
+
+
+@pytest.fixture(scope="session")
+def local_encoder(model_directory: Path) -> LocalEncoder:
+    """Load the tiny model."""
+    return LocalEncoder(model_directory)
+
+
+@pytest.fixture
+def change_tokenizer(model_directory: Path, tmp_path: Path) -> Callable[..., Path]:
+    """Copy the model and change its tokenizer.json."""
+
+    def change(**fields: object) -> Path:
+        path = tmp_path / "changed"
+        shutil.copytree(model_directory, path)
+        (file,) = path.rglob("tokenizer.json")
+        file.write_text(json.dumps(json.loads(file.read_text()) | fields))
+        return path
+
+    return change
+
+
+class TestLocalEncoder:
+    """A directory that loads."""
+
+    pytestmark = needs_torch
+
+    def test_description(self, local_encoder: LocalEncoder, model_directory: Path) -> None:
+        """It is called by its path, and loads again by that name."""
+        assert local_encoder.name == str(model_directory)
+        assert local_encoder.dimensions == 32
+        assert load_encoder(local_encoder.name).fingerprint == local_encoder.fingerprint
+
+    def test_unit_vectors(self, local_encoder: LocalEncoder) -> None:
+        """Vectors are float32 of length 1, in the order of the texts."""
+        vectors = local_encoder.encode_documents(TEXTS)
+        assert vectors.dtype == np.float32
+        assert np.linalg.norm(vectors, axis=1) == pytest.approx(1, abs=1e-5)
+        for text, vector in zip(TEXTS, vectors, strict=True):
+            assert vector @ local_encoder.encode_documents([text])[0] == pytest.approx(1, abs=1e-5)
+
+    def test_padding_is_on_the_left(self, local_encoder: LocalEncoder) -> None:
+        """A short text among long ones keeps its vector, which is that of its last token."""
+        assert local_encoder._model.tokenizer.padding_side == "left"
+        alone = local_encoder.encode_documents([TEXTS[1]])[0]
+        assert local_encoder.encode_documents([TEXTS[2], TEXTS[1]])[1] == pytest.approx(alone, abs=1e-5)
+
+    def test_instruction_on_queries_alone(self, local_encoder: LocalEncoder) -> None:
+        """A query is encoded as a document that begins with the instruction, and a document without it."""
+        query = local_encoder.encode_queries([TEXTS[0]])[0]
+        assert query == pytest.approx(local_encoder.encode_documents([INSTRUCTION + TEXTS[0]])[0], abs=1e-5)
+        assert query @ local_encoder.encode_documents([TEXTS[0]])[0] < 0.999
+
+    def test_as_the_library_encodes(self, local_encoder: LocalEncoder) -> None:
+        """Documents come out as sentence-transformers encodes them."""
+        expected = local_encoder._model.encode(TEXTS, prompt="", normalize_embeddings=True)
+        assert local_encoder.encode_documents(TEXTS) == pytest.approx(expected, abs=1e-5)
+
+    def test_progress(self, local_encoder: LocalEncoder) -> None:
+        """Progress is told batch by batch."""
+        told: list[int] = []
+        local_encoder.encode_documents([TEXTS[1]] * (BATCH + 3), told.append)
+        assert told == [BATCH, 3]
+
+    def test_no_text(self, local_encoder: LocalEncoder) -> None:
+        """No texts give no vectors, of the right length."""
+        assert local_encoder.encode_documents([]).shape == (0, 32)
+
+    def test_lost_end_token(self, local_encoder: LocalEncoder, change_tokenizer: Callable[..., Path]) -> None:
+        """A tokenizer that lost its post-processor gets the end token all the same: the vectors are equal."""
+        assert local_encoder._suffix == ""
+        repaired = LocalEncoder(change_tokenizer(post_processor=None))
+        assert repaired._suffix == END
+        assert repaired._model.tokenizer(TEXTS[0] + END)["input_ids"][-1] == repaired._model.tokenizer.vocab[END]
+        assert repaired.encode_documents(TEXTS) == pytest.approx(local_encoder.encode_documents(TEXTS), abs=1e-5)
+        assert repaired.encode_queries(TEXTS) == pytest.approx(local_encoder.encode_queries(TEXTS), abs=1e-5)
+
+    def test_other_end_token(self, change_tokenizer: Callable[..., Path]) -> None:
+        """A tokenizer that ends a text with another token is refused."""
+        other = {"type": "TemplateProcessing", "pair": [], "special_tokens": {}}
+        token = {"id": "<|im_end|>", "ids": [1], "tokens": ["<|im_end|>"]}
+        other["special_tokens"] = {"<|im_end|>": token}
+        other["single"] = [
+            {"Sequence": {"id": "A", "type_id": 0}},
+            {"SpecialToken": {"id": "<|im_end|>", "type_id": 0}},
+        ]
+        with pytest.raises(ModelError, match="ends a text with another token"):
+            LocalEncoder(change_tokenizer(post_processor=other))
+
+    def test_fingerprint(self, local_encoder: LocalEncoder, model_directory: Path, tmp_path: Path) -> None:
+        """A copy of the model elsewhere is the same one; with another setting it is another."""
+        copy = tmp_path / model_directory.name
+        shutil.copytree(model_directory, copy)
+        assert LocalEncoder(copy).fingerprint == local_encoder.fingerprint
+        settings = copy / "config_sentence_transformers.json"
+        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"similarity_fn_name": "dot"}))
+        assert LocalEncoder(copy).fingerprint != local_encoder.fingerprint
+
+    def test_truncated_weights(self, model_directory: Path, tmp_path: Path) -> None:
+        """A directory with a broken file is one clear error."""
+        copy = tmp_path / "broken"
+        shutil.copytree(model_directory, copy)
+        (weights,) = copy.rglob("model.safetensors")
+        weights.write_bytes(weights.read_bytes()[:100])
+        with pytest.raises(ModelError, match="broken does not load") as caught:
+            LocalEncoder(copy)
+        assert "\n" not in str(caught.value)
+
+
+@pytest.mark.parametrize("name", ["absent", ".", ""])
+def test_foreign_directory(tmp_path: Path, name: str) -> None:
+    """A path where no model is, is refused before any library is loaded."""
+    with pytest.raises(ModelError, match=r"holds no modules\.json"):
+        load_encoder(str(tmp_path / name))
+
+
+def test_library_not_installed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Without the library a model directory is an error that names the command that installs it."""
+    (tmp_path / "modules.json").write_text("[]")
+    monkeypatch.setitem(sys.modules, "torch", None)
+    with pytest.raises(MissingExtra, match=r"pip install 'sicetnon\[train\]'"):
+        load_encoder(str(tmp_path))
