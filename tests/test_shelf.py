@@ -117,7 +117,7 @@ def test_engine_needs_numpy_alone() -> None:
     of_numpy = {name.partition(".")[0] for name in import_alone("numpy", deaf=False)}
     assert foreign - of_numpy == {"sicetnon"}
     ours = {name.split(".")[1] for name in loaded if name.startswith("sicetnon.")}
-    assert ours == {"errors", "storage", "sparse"}
+    assert ours == {"errors", "jsonl", "storage", "sparse"}
 
 
 @pytest.mark.parametrize("module", ["sicetnon.types", "sicetnon.errors", "sicetnon.jsonl", "sicetnon.corpora"])

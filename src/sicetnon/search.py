@@ -60,6 +60,46 @@ class Searcher:
         """The ranking of each query in order, the same as one at a time; propositions asked twice are scored once."""
         for query in queries:
             _check(query)
+        for query, claim, fused in self._score(queries):
+            hits = self._judge_candidates(query, claim, fused)
+            yield Ranking(query=query, hits=_best(hits, query.top_k))
+
+    def search_both(self, query: Query) -> tuple[Ranking, Ranking]:
+        """The documents that support the proposition and those that refute it, whatever ``query.stance`` says.
+
+        Each document stands on the side it is likelier to take, by relevance times the probability of that side.
+        """
+        _check(query)
+        supported, refuted = (replace(query, stance=stance) for stance in (Stance.SUPPORTED, Stance.REFUTED))
+        ((_, claim, fused),) = self._score([query])
+        judged = self._judge_candidates(query, claim, fused)
+        for_it = [_score_side(hit, Stance.SUPPORTED) for hit in judged if hit.sides.supports >= hit.sides.refutes]
+        against_it = [_score_side(hit, Stance.REFUTED) for hit in judged if hit.sides.supports < hit.sides.refutes]
+        return (
+            Ranking(query=supported, hits=_best(for_it, query.top_k)),
+            Ranking(query=refuted, hits=_best(against_it, query.top_k)),
+        )
+
+    def find(self, doc_id: str) -> Document | None:
+        """The document of that ID, or None."""
+        ordinal = self._collection.documents.find(doc_id)
+        return None if ordinal is None else self._collection.documents.read([ordinal])[0]
+
+    def judge(self, query: Query, doc_id: str) -> Hit:
+        """What one document says of the proposition, whatever the query's filters and however little it is on point.
+
+        Raises:
+            InputError: the index holds no such document, or the query cannot be asked.
+        """
+        _check(query)
+        ordinal = self._collection.documents.find(doc_id)
+        if ordinal is None:
+            raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
+        ((_, claim, fused),) = self._score([query])
+        return next(self._judge(query, claim, fused, np.array([ordinal])))
+
+    def _score(self, queries: Sequence[Query]) -> Iterator[tuple[Query, Claim, Scores]]:
+        """Each query with its proposition as read, and the fused score of every document."""
         uses = Counter(query.proposition for query in queries)
         propositions = list(uses)
         scored: dict[str, tuple[Claim, Scores]] = {}
@@ -69,47 +109,20 @@ class Searcher:
                 start = next(starts)
                 block = propositions[start : start + QUERIES_AT_ONCE]
                 vectors = self._encoder.encode_queries(block)
-                fused = fused_scores(self._collection, block, vectors)
                 denials = self._encoder.encode_queries([negate(text) for text in block])
                 claims = map(Claim, map(read_statement, block), vectors, denials)
+                fused = fused_scores(self._collection, block, vectors)
                 scored |= dict(zip(block, zip(claims, fused, strict=True), strict=True))
-            yield self._rank(query, *scored[query.proposition])
+            yield query, *scored[query.proposition]
             uses[query.proposition] -= 1
             if not uses[query.proposition]:
                 del scored[query.proposition]  # scores of every document: kept no longer than they are needed
 
-    def search_both(self, query: Query) -> tuple[Ranking, Ranking]:
-        """The documents that support the proposition and those that refute it, whatever ``query.stance`` says.
-
-        Each document stands on the side it is likelier to take, by relevance times the probability of that side.
-        """
-        supported, refuted = (
-            self.search(replace(query, stance=stance, top_k=max(CANDIDATES, query.top_k)))
-            for stance in (Stance.SUPPORTED, Stance.REFUTED)
-        )
-        for_it = [hit for hit in supported.hits if hit.sides.supports >= hit.sides.refutes]
-        against_it = [hit for hit in refuted.hits if hit.sides.supports < hit.sides.refutes]
-        return (
-            Ranking(query=replace(query, stance=Stance.SUPPORTED), hits=tuple(for_it[: query.top_k])),
-            Ranking(query=replace(query, stance=Stance.REFUTED), hits=tuple(against_it[: query.top_k])),
-        )
-
-    def _rank(self, query: Query, claim: Claim, fused: Scores) -> Ranking:
+    def _judge_candidates(self, query: Query, claim: Claim, fused: Scores) -> list[Hit]:
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
         candidates = self._candidates(fused, allowed, max(CANDIDATES, query.top_k))
-        documents = self._collection.documents.read(candidates.tolist())
-        relevance = relevance_probability(fused[candidates])
-        hits = []
-        for document, ordinal, probability in zip(documents, candidates.tolist(), relevance.tolist(), strict=True):
-            if probability < query.min_relevance:
-                continue
-            spans = self._collection.sentences.spans(ordinal)
-            rows = self._collection.sentences.rows(ordinal)
-            reading = Reading([span.of(document.text) for span in spans], self._collection.sentences.vectors[rows])
-            verdict = self._stance.judge(claim, reading)
-            hits.append(_hit(query, document, probability, verdict, spans))
-        hits.sort(key=lambda hit: (-hit.score, hit.document.doc_id))
-        return Ranking(query=query, hits=tuple(hits[: query.top_k]))
+        candidates = candidates[relevance_probability(fused[candidates]) >= query.min_relevance]
+        return list(self._judge(query, claim, fused, candidates))
 
     def _candidates(self, fused: Scores, allowed: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
         """Ordinals of the ``count`` most relevant allowed documents, equal ones by ascending document ID."""
@@ -120,6 +133,16 @@ class Searcher:
         order = np.lexsort((self._collection.tie_rank[ordinals], -fused[ordinals]))
         best: npt.NDArray[np.int64] = ordinals[order[:count]]
         return best
+
+    def _judge(self, query: Query, claim: Claim, fused: Scores, ordinals: npt.NDArray[np.int64]) -> Iterator[Hit]:
+        """The documents as hits of a query, in the order given."""
+        documents = self._collection.documents.read(ordinals.tolist())
+        relevance = relevance_probability(fused[ordinals])
+        sentences = self._collection.sentences
+        for document, ordinal, probability in zip(documents, ordinals.tolist(), relevance.tolist(), strict=True):
+            spans = sentences.spans(ordinal)
+            reading = Reading([span.of(document.text) for span in spans], sentences.vectors[sentences.rows(ordinal)])
+            yield _hit(query, document, probability, self._stance.judge(claim, reading), spans)
 
 
 def _check(query: Query) -> None:
@@ -144,14 +167,24 @@ def _check(query: Query) -> None:
 def _hit(query: Query, document: Document, relevance: float, verdict: Verdict, spans: Sequence[Span]) -> Hit:
     passage = spans[verdict.passage]
     whole = Span(passage[0].start, passage[-1].end)
-    asked = {Stance.SUPPORTED: verdict.sides.supports, Stance.REFUTED: verdict.sides.refutes, Stance.ALL: 1.0}
     treatment = document.treatment
     known = treatment is not None and treatment.date <= (query.as_of or date.max)
-    return Hit(
+    hit = Hit(
         document=document,
-        score=round(relevance * asked[query.stance], DECIMALS),
+        score=relevance,
         relevance=relevance,
         sides=verdict.sides,
         evidence=Evidence(passage=whole, sentence=spans[verdict.sentence], text=whole.of(document.text)),
         treatment=treatment if known else None,
     )
+    return _score_side(hit, query.stance)
+
+
+def _score_side(hit: Hit, stance: Stance) -> Hit:
+    """The hit with the score it has where ``stance`` is asked for."""
+    asked = {Stance.SUPPORTED: hit.sides.supports, Stance.REFUTED: hit.sides.refutes, Stance.ALL: 1.0}
+    return replace(hit, score=round(hit.relevance * asked[stance], DECIMALS))
+
+
+def _best(hits: Sequence[Hit], top_k: int) -> tuple[Hit, ...]:
+    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.document.doc_id))[:top_k])

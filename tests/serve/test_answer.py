@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sicetnon.serve.answer import Marked, mark_sentence, name_tone, say_percent, say_probability, tell_side
-from sicetnon.serve.documents import split_paragraphs
+from sicetnon.serve.paragraphs import split_paragraphs
 from sicetnon.types import SideProbabilities, Span
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import sqlite3
 import threading
+import weakref
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
@@ -78,12 +79,16 @@ class DocumentStoreWriter:
 
 
 class DocumentStore:
-    """Reads the documents of an index. Safe from many threads: each has a connection of its own."""
+    """Reads the documents of an index. Safe from many threads, which take turns."""
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._uri = path.resolve().as_uri() + "?mode=ro&immutable=1"
-        self._local = threading.local()
+        self._turn = threading.Lock()
+        # Opened once, and not when a thread first reads: by then a writer may have removed the generation.
+        with self._damage_named():
+            uri = path.resolve().as_uri() + "?mode=ro&immutable=1"
+            self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
+        weakref.finalize(self, self._connection.close)
         self._courts: list[str] | None = None  # read when a filter first names one
         with self._reading() as connection:
             self._count = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
@@ -142,10 +147,13 @@ class DocumentStore:
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:
+        with self._turn, self._damage_named():
+            yield self._connection
+
+    @contextmanager
+    def _damage_named(self) -> Iterator[None]:
         try:
-            if not hasattr(self._local, "connection"):
-                self._local.connection = sqlite3.connect(self._uri, uri=True)
-            yield self._local.connection
+            yield
         except sqlite3.Error as error:
             raise IndexDamaged(
                 f"{self._path} cannot be read ({error})",

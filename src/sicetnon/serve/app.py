@@ -23,7 +23,7 @@ from sicetnon.errors import InputError
 from sicetnon.search import Searcher
 from sicetnon.serve.answer import find_answer, mark_sentence, name_tone, say_percent, say_probability, tell_side
 from sicetnon.serve.asking import Form, form_query, parse_query, read_form
-from sicetnon.serve.documents import find_document, judge_document, split_paragraphs
+from sicetnon.serve.paragraphs import split_paragraphs
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -91,7 +91,7 @@ class _Pages:
             query = parse_query(form)
         except InputError as error:
             return self._tell_misuse(error, form)
-        document = find_document(self._searcher, doc_id)
+        document = self._searcher.find(doc_id)
         if document is None:
             return self._tell(
                 HTTPStatus.NOT_FOUND,
@@ -99,7 +99,7 @@ class _Pages:
                 expected="the ID of one of its documents",
                 remedy="check the address, or search for the decision",
             )
-        hit = judge_document(self._searcher, query, document) if query else None
+        hit = self._searcher.judge(query, doc_id) if query else None
         paragraphs = split_paragraphs(document.text, hit.evidence.sentence if hit else None)
         asked = {"form": form, "again": form_query(form), "query": query}
         return self._respond("document.html", {"document": document, "hit": hit, "paragraphs": paragraphs, **asked})
