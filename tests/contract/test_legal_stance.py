@@ -1,0 +1,197 @@
+"""The scripts of the legal contract, as an evaluator calls them."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from sicetnon.types import Document
+
+REPOSITORY = Path(__file__).parents[2]
+SCRIPTS = REPOSITORY / "contracts" / "legal-stance"
+PROPOSITIONS = ["The police may search a phone without a warrant.", "Burning the flag is a crime."]
+QUERIES = [
+    {"query_id": f"q{number}{stance[0]}", "claim": proposition, "stance": stance}
+    for number, proposition in enumerate(PROPOSITIONS)
+    for stance in ("supported", "refuted", "all")
+]
+
+
+def write(path: Path, rows: Iterable[object]) -> None:
+    """Write rows, one JSON object a line."""
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+
+
+@pytest.fixture
+def data(tmp_path: Path, small_corpus: Sequence[Document]) -> Path:
+    """Make a folder, with a space in its name, that holds a corpus and queries."""
+    folder = tmp_path / "some data"
+    folder.mkdir()
+    write(folder / "corpus.jsonl", ({"doc_id": d.doc_id, "title": d.title, "text": d.text} for d in small_corpus))
+    write(folder / "queries.jsonl", QUERIES)
+    return folder
+
+
+def run(script: Path, *arguments: str, cwd: Path, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Run a script with next to nothing in its environment but the interpreter, and a home that is not there."""
+    bare = {"PATH": "/usr/bin:/bin", "HOME": "/proc/none", "SICETNON_PYTHON": sys.executable, **environment}
+    if "LD_LIBRARY_PATH" in os.environ:  # where the interpreter may find its own library
+        bare["LD_LIBRARY_PATH"] = os.environ["LD_LIBRARY_PATH"]
+    return subprocess.run([script, *arguments], cwd=cwd, env=bare, capture_output=True, text=True, check=False)
+
+
+def build(cwd: Path, scripts: Path = SCRIPTS, **environment: str) -> subprocess.CompletedProcess[str]:
+    """Build an index with paths relative to ``cwd``."""
+    arguments = ["--corpus", "corpus.jsonl", "--index-dir", "an index"]
+    return run(scripts / "build.sh", *arguments, cwd=cwd, **environment)
+
+
+def answer(cwd: Path, top_k: int = 10, scripts: Path = SCRIPTS) -> list[dict[str, Any]]:
+    """Answer the queries with paths relative to ``cwd`` and return the rows."""
+    arguments = ["--index-dir", "an index", "--queries", "queries.jsonl", "--output", "results.jsonl"]
+    ran = run(scripts / "run.sh", *arguments, "--top-k", str(top_k), cwd=cwd)
+    assert (ran.returncode, ran.stdout) == (0, ""), ran.stderr
+    return [json.loads(line) for line in (cwd / "results.jsonl").read_text().splitlines()]
+
+
+def test_build_and_run(data: Path) -> None:
+    """One row a query in input order, exactly top-k distinct known documents each, scores never rising."""
+    built = build(data)
+    assert (built.returncode, built.stdout) == (0, ""), built.stderr
+    known = {json.loads(line)["doc_id"] for line in (data / "corpus.jsonl").read_text().splitlines()}
+    for top_k, expected in ((3, 3), (10, 7)):
+        rows = answer(data, top_k)
+        assert [set(row) for row in rows] == [{"query_id", "results"}] * len(QUERIES)
+        assert [row["query_id"] for row in rows] == [query["query_id"] for query in QUERIES]
+        for row in rows:
+            ids = [result["doc_id"] for result in row["results"]]
+            scores = [result["score"] for result in row["results"]]
+            assert len(set(ids)) == len(ids) == expected
+            assert set(ids) <= known
+            assert scores == sorted(scores, reverse=True)
+            assert all(isinstance(score, float) for score in scores)
+    assert rows[0]["results"][0]["doc_id"] == "d-phone"
+
+
+def test_same_answers_again(data: Path) -> None:
+    """A second build and a second run give the same bytes, and nothing lies about but what was asked for."""
+    assert build(data).returncode == 0
+    answer(data)
+    before = (data / "results.jsonl").read_bytes()
+    assert build(data).returncode == 0
+    answer(data)
+    assert (data / "results.jsonl").read_bytes() == before
+    assert {path.name for path in data.iterdir()} == {"corpus.jsonl", "queries.jsonl", "an index", "results.jsonl"}
+
+
+def test_sections_and_null_titles(data: Path) -> None:
+    """Documents in sections, with null titles and unknown fields, are indexed, each a result."""
+    rows = [
+        {
+            "doc_id": "a",
+            "title": None,
+            "sections": ["The police came.", {"heading": "Held", "text": "A phone is private."}],
+        },
+        {"doc_id": "b", "title": "T", "text": "The flag burned.", "court": None, "extra": {"x": [1]}},
+    ]
+    write(data / "corpus.jsonl", rows)
+    assert build(data).returncode == 0
+    assert {len(row["results"]) for row in answer(data)} == {2}
+
+
+def test_read_only_tree_elsewhere(data: Path, tmp_path: Path) -> None:
+    """The scripts work from a read-only copy of the tree, also through a link, and write nothing into it."""
+    tree = tmp_path / "a tree"
+    shutil.copytree(
+        REPOSITORY / "src" / "sicetnon", tree / "src" / "sicetnon", ignore=shutil.ignore_patterns("__pycache__")
+    )
+    shutil.copytree(SCRIPTS, tree / "contracts" / "legal-stance")
+    before = sorted(tree.rglob("*"))
+    for path in [tree, *before]:
+        path.chmod(path.stat().st_mode & ~0o222)
+    (tmp_path / "scripts").symlink_to(tree / "contracts" / "legal-stance")
+    try:
+        assert build(data, tmp_path / "scripts").returncode == 0
+        assert len(answer(data, scripts=tmp_path / "scripts")) == len(QUERIES)
+        assert sorted(tree.rglob("*")) == before
+    finally:
+        for path in [tree, *before]:
+            path.chmod(path.stat().st_mode | 0o700)
+
+
+def test_nothing_is_written_elsewhere(data: Path, tmp_path: Path) -> None:
+    """Neither the home nor the cache of the caller gets a file."""
+    home, cache = tmp_path / "home", tmp_path / "cache"
+    home.mkdir()
+    cache.mkdir()
+    assert build(data, HOME=str(home), XDG_CACHE_HOME=str(cache)).returncode == 0
+    assert [*home.iterdir(), *cache.iterdir()] == []
+
+
+def test_callers_modules_are_not_imported(data: Path) -> None:
+    """Files of the caller's that are named like modules are left alone, and so is a CDPATH of the caller's."""
+    for name in ("numpy", "json", "typer", "sicetnon"):
+        (data / f"{name}.py").write_text("raise SystemExit('imported the wrong one')")
+    built = build(data, CDPATH="/usr:/")
+    assert built.returncode == 0, built.stderr
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('{"doc_id": "late"}', 'expected one of "text", "contents", "body", "sections"'),
+        ('{"doc_id": "d-phone", "text": "x"}', 'doc_id "d-phone" again'),
+        ('{"doc_id": "late", "text": ""}', '"text" is empty'),
+        ("{", "invalid JSON"),
+    ],
+)
+def test_bad_corpus(data: Path, line: str, found: str) -> None:
+    """A bad row is named with its line in one line of standard error; no index is left."""
+    with (data / "corpus.jsonl").open("a") as corpus:
+        corpus.write(line + "\n")
+    built = build(data)
+    assert (built.returncode, built.stdout) == (1, "")
+    last = built.stderr.splitlines()[-1]
+    assert last.startswith("error: corpus.jsonl, line 8: ")
+    assert found in last
+    assert not (data / "an index").exists()
+
+
+def test_bad_queries(data: Path) -> None:
+    """A bad query is named with its line; results that stood there stay, and none are half written."""
+    assert build(data).returncode == 0
+    write(data / "queries.jsonl", [*QUERIES, {"query_id": "late", "claim": "x", "stance": "maybe"}])
+    arguments = ["--index-dir", "an index", "--queries", "queries.jsonl", "--output"]
+    (data / "old.jsonl").write_text("old")
+    for name in ("old.jsonl", "new.jsonl"):
+        ran = run(SCRIPTS / "run.sh", *arguments, name, cwd=data)
+        assert (ran.returncode, ran.stdout) == (1, "")
+        assert ran.stderr.startswith('error: queries.jsonl, line 7: stance "maybe"')
+        assert ran.stderr.count("\n") == 1
+    assert (data / "old.jsonl").read_text() == "old"
+    assert {path.name for path in data.iterdir()} == {"corpus.jsonl", "queries.jsonl", "an index", "old.jsonl"}
+
+
+def test_used_wrongly(data: Path) -> None:
+    """A call without what is needed exits with 2, and with 1 where the index is not there."""
+    assert run(SCRIPTS / "build.sh", "--corpus", "corpus.jsonl", cwd=data).returncode == 2
+    assert run(SCRIPTS / "run.sh", "--index-dir", "an index", cwd=data).returncode == 2
+    arguments = ["--index-dir", "absent", "--queries", "queries.jsonl", "--output", "results.jsonl"]
+    assert run(SCRIPTS / "run.sh", *arguments, cwd=data).returncode == 1
+    assert not (data / "results.jsonl").exists()
+
+
+def test_encoder_of_the_environment(data: Path) -> None:
+    """SICETNON_ENCODER names the encoder; one that is not there is an error and no silent replacement."""
+    built = build(data, SICETNON_ENCODER="absent")
+    assert built.returncode == 1
+    assert "absent holds no modules.json" in built.stderr
+    assert build(data, SICETNON_ENCODER="embedded").returncode == 0
