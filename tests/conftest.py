@@ -106,7 +106,8 @@ class CheapEncoder:
                 vectors[row, hashlib.sha256(word.strip(".,?!").encode()).digest()[0] % self.dimensions] += 1
         if progress:
             progress(len(texts))
-        return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+        return units
 
     def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """Do the same."""

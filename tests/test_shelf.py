@@ -88,7 +88,7 @@ def test_every_name_is_there(name: str) -> None:
 def test_type_checkers_see_the_same_names() -> None:
     """What a type checker is shown is what is loaded at use."""
     tree = ast.parse((SOURCE / "__init__.py").read_text())
-    shown = {}
+    shown: dict[str | None, str] = {}
     for block in tree.body:
         if isinstance(block, ast.If):
             for line in block.body:

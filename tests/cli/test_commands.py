@@ -154,7 +154,7 @@ def test_interrupted(run_cli: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_reader_that_leaves(small_index: Path) -> None:
     """A reader of the output that leaves early gets no complaint."""
     environment = {**os.environ, "PYTHONUNBUFFERED": "1"}
-    command = [sys.executable, "-m", "sicetnon", "index", "info", small_index]
+    command = [sys.executable, "-m", "sicetnon", "index", "info", str(small_index)]
     with subprocess.Popen(command, env=environment, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as ran:
         assert ran.stdout is not None
         assert ran.stderr is not None

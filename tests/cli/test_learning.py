@@ -74,16 +74,13 @@ def test_train_on_bad_examples(run_cli: RunCli, tmp_path: Path, write_jsonl: Wri
 @pytest.fixture
 def measured(write_jsonl: WriteRows) -> list[object]:
     """Write results, truth and queries, and give the arguments that name them."""
-    results = [
+    results: list[dict[str, object]] = [
         {"query_id": "q1", "results": [{"doc_id": "a", "score": 1.0}, {"doc_id": "b", "score": 1.0}]},
         {"query_id": "q2", "results": [{"doc_id": "x", "score": 0.5}, {"doc_id": "c", "score": 0.5}]},
     ]
     truth = [
-        {"query_id": "q1", "doc_ids": ["a"]},
-        {"query_id": "q2", "doc_ids": ["c"]},
-        {"query_id": "q3", "doc_ids": "d"},
+        {"query_id": query_id, "doc_ids": [doc_id]} for query_id, doc_id in (("q1", "a"), ("q2", "c"), ("q3", "d"))
     ]
-    truth[2]["doc_ids"] = ["d"]
     return ["--results", write_jsonl("r.jsonl", results), "--truth", write_jsonl("t.jsonl", truth)]
 
 

@@ -6,6 +6,7 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
+from importlib import import_module
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -51,11 +52,12 @@ def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     import torch
     from sentence_transformers import SentenceTransformer
     from sentence_transformers.models import Normalize, Pooling, Transformer
-    from transformers import PreTrainedTokenizerFast, Qwen3Config, Qwen3Model
+
+    transformers = import_module("transformers")
 
     folder = tmp_path_factory.mktemp("qwen3")
     tokenizer = make_tokenizer()
-    config = Qwen3Config(
+    config = transformers.Qwen3Config(
         vocab_size=tokenizer.get_vocab_size(),
         hidden_size=32,
         intermediate_size=64,
@@ -66,8 +68,8 @@ def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
         max_position_embeddings=1024,
     )
     torch.manual_seed(1)
-    Qwen3Model(config).save_pretrained(folder / "base")
-    fast = PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=END, eos_token="<|im_end|>")
+    transformers.Qwen3Model(config).save_pretrained(folder / "base")
+    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=END, eos_token="<|im_end|>")
     fast.save_pretrained(folder / "base")
     transformer = Transformer(str(folder / "base"))
     model = SentenceTransformer(
@@ -156,7 +158,7 @@ class TestLocalEncoder:
 
     def test_other_end_token(self, change_tokenizer: Callable[..., Path]) -> None:
         """A tokenizer that ends a text with another token is refused."""
-        other = {"type": "TemplateProcessing", "pair": [], "special_tokens": {}}
+        other: dict[str, Any] = {"type": "TemplateProcessing", "pair": []}
         token = {"id": "<|im_end|>", "ids": [1], "tokens": ["<|im_end|>"]}
         other["special_tokens"] = {"<|im_end|>": token}
         other["single"] = [

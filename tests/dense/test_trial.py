@@ -49,7 +49,7 @@ def hold(
         return encoder
 
     monkeypatch.setattr(trial, "load_encoder", load)
-    monkeypatch.setattr(trial.time, "perf_counter", lambda: encoder.now)
+    monkeypatch.setattr("time.perf_counter", lambda: encoder.now)
     return trial.hold_trial(path, TEXTS), encoder
 
 

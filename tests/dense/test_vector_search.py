@@ -15,7 +15,8 @@ from sicetnon.dense.search import DECIMALS
 def make_units(seed: int, count: int, dimensions: int) -> np.ndarray:
     """Make random vectors of length 1."""
     vectors = np.random.default_rng(seed).standard_normal((count, dimensions)).astype(np.float32)
-    return vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    units: np.ndarray = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
+    return units
 
 
 def test_by_hand() -> None:
@@ -33,7 +34,8 @@ def test_by_hand() -> None:
 def test_against_oracle(seed: int, query_count: int, sizes: list[int]) -> None:
     """Any groups give what comparing one pair at a time gives, to within the rounding."""
     queries, vectors = make_units(seed, query_count, 7), make_units(seed + 1, sum(sizes), 7)
-    starts = np.cumsum(sizes) - sizes
+    counts = np.array(sizes, np.int64)
+    starts = np.cumsum(counts) - counts
     expected = np.array(find_max_similarity(queries, vectors, starts.tolist()))
     found = max_similarity(queries, vectors, starts)
     assert found.shape == (len(sizes), query_count)

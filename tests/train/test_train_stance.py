@@ -33,7 +33,7 @@ SUBJECTS = [
 def make_examples(subjects: Sequence[str] = SUBJECTS) -> tuple[list[JudgedProposition], dict[str, Document]]:
     """Make a decision about each subject, and propositions that it supports, refutes and says nothing of."""
     documents = {}
-    propositions = []
+    propositions: list[JudgedProposition] = []
     for number, subject in enumerate(subjects):
         doc_id = f"d-{subject}"
         carries = f"The Court held that the police may not search {subject}."
@@ -69,7 +69,7 @@ def test_report(trained: tuple[StanceModel, stance.StanceReport]) -> None:
         if name.endswith(("accuracy", "auc", "error")) or name.startswith("evidence"):
             assert isinstance(value, float)
             assert 0 <= value <= 1, name
-    assert report["evidence_sentence"] <= report["evidence_passage"]
+    assert trained[1].evidence_sentence <= trained[1].evidence_passage
 
 
 def test_it_learns(trained: tuple[StanceModel, stance.StanceReport]) -> None:
