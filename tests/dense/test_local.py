@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sicetnon.dense import load_encoder
-from sicetnon.dense.local import BATCH, INSTRUCTION, LocalEncoder
+from sicetnon.dense.local import BATCH, INSTRUCTION, MAX_TOKENS, LocalEncoder
 from sicetnon.errors import MissingExtra, ModelError
 
 INSTALLED = find_spec("torch") is not None and find_spec("sentence_transformers") is not None
@@ -149,11 +149,16 @@ class TestLocalEncoder:
 
     def test_lost_end_token(self, local_encoder: LocalEncoder, change_tokenizer: Callable[..., Path]) -> None:
         """A tokenizer that lost its post-processor gets the end token all the same: the vectors are equal."""
-        assert local_encoder._suffix == ""
         repaired = LocalEncoder(change_tokenizer(post_processor=None))
-        assert repaired._suffix == END
-        assert repaired._model.tokenizer(TEXTS[0] + END)["input_ids"][-1] == repaired._model.tokenizer.vocab[END]
-        assert repaired.encode_documents(TEXTS) == pytest.approx(local_encoder.encode_documents(TEXTS), abs=1e-5)
+        long = "A text that is cut. " * MAX_TOKENS
+        for text in (*TEXTS, long):
+            for encoder in (local_encoder, repaired):
+                tokenizer = encoder._model.tokenizer
+                ids = tokenizer(text, truncation=True, max_length=MAX_TOKENS)["input_ids"]
+                assert ids.index(tokenizer.vocab[END]) == len(ids) - 1
+                assert len(ids) <= MAX_TOKENS
+        texts = [*TEXTS, long]
+        assert repaired.encode_documents(texts) == pytest.approx(local_encoder.encode_documents(texts), abs=1e-5)
         assert repaired.encode_queries(TEXTS) == pytest.approx(local_encoder.encode_queries(TEXTS), abs=1e-5)
 
     def test_other_end_token(self, change_tokenizer: Callable[..., Path]) -> None:

@@ -41,11 +41,10 @@ class LocalEncoder:
         self.dimensions = int(self._model.get_embedding_dimension() or 0)
         self._model.max_seq_length = min(MAX_TOKENS, self._model.max_seq_length or MAX_TOKENS)
         self._query_prompt = str(self._model.prompts.get("query") or "")
-        self._suffix = ""
         if _pools_last_token(self._model):
             self._model.tokenizer.padding_side = "left"
             self._query_prompt = INSTRUCTION
-            self._suffix = _missing_end(self._model.tokenizer, path)
+            _ensure_end(self._model.tokenizer, path)
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, "", progress)
@@ -59,7 +58,7 @@ class LocalEncoder:
         for start in range(0, len(order), BATCH):
             batch = order[start : start + BATCH]
             vectors[batch] = self._model.encode(
-                [prompt + texts[text] + self._suffix for text in batch],
+                [prompt + texts[text] for text in batch],
                 prompt="",  # ours stands in the text already
                 batch_size=BATCH,
                 normalize_embeddings=True,
@@ -98,8 +97,8 @@ def _pools_last_token(model: Any) -> bool:
     return any(getattr(module, "pooling_mode", None) == "lasttoken" for module in model)
 
 
-def _missing_end(tokenizer: Any, path: Path) -> str:
-    """What to put after every text so that its last token is the end token: nothing, or that token.
+def _ensure_end(tokenizer: Any, path: Path) -> None:
+    """Make the end token the last of every text, also of one that is cut at ``MAX_TOKENS``.
 
     Some revisions of Qwen3-Embedding's tokenizer lost the post-processor that appends it, which costs a third of the
     quality without an error.
@@ -112,14 +111,18 @@ def _missing_end(tokenizer: Any, path: Path) -> str:
             remedy="copy the model's tokenizer files again",
         )
     end_id = tokenizer.convert_tokens_to_ids(end)
-    for suffix in ("", end):
-        if tokenizer("a proposition" + suffix)["input_ids"][-1] == end_id:
-            return str(suffix)
-    raise ModelError(
-        f"the tokenizer of {path} ends a text with another token than {end}",
-        expected="the end token last, since the model pools the last token",
-        remedy="copy the model's tokenizer files again",
-    )
+    bare = tokenizer("a proposition", add_special_tokens=False)["input_ids"]
+    backend = getattr(tokenizer, "backend_tokenizer", None)
+    if tokenizer("a proposition")["input_ids"] == bare and backend is not None:
+        from tokenizers.processors import TemplateProcessing
+
+        backend.post_processor = TemplateProcessing(single=f"$A {end}", special_tokens=[(end, end_id)])
+    if tokenizer("a proposition")["input_ids"][-1] != end_id:
+        raise ModelError(
+            f"the tokenizer of {path} ends a text with another token than {end}",
+            expected="the end token last, since the model pools the last token",
+            remedy="copy the model's tokenizer files again",
+        )
 
 
 def _fingerprint(path: Path) -> str:
