@@ -11,7 +11,6 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import date
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -233,8 +232,3 @@ def bundled_index(demo: tuple[subprocess.CompletedProcess[str], Path]) -> Path:
 def bundled_searcher(bundled_index: Path, encoder: Encoder) -> Searcher:
     """Open the index of all bundled decisions."""
     return Searcher.open(bundled_index, encoder=encoder)
-
-
-def read_json_lines(path: Path) -> list[dict[str, Any]]:
-    """Parse each line of a file."""
-    return [json.loads(line) for line in path.read_text(encoding="utf-8").splitlines()]
