@@ -58,6 +58,8 @@ def test_round_trip(rows: list[dict[str, object]]) -> None:
         (b'{"a": "\xed\xa0\x80"}', "bytes that are not UTF-8"),
         (r'{"a": ["\ud800"]}', "half of a surrogate pair"),
         ("\ufeff{}", "invalid JSON"),
+        ('{"a": NaN}', r"invalid JSON \(NaN is no JSON\)"),
+        ('{"a": [-Infinity]}', "invalid JSON"),
     ],
 )
 def test_lines_that_are_no_object(write_lines: WriteLines, line: str | bytes, found: str) -> None:

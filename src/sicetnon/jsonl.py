@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO
+from typing import IO, NoReturn
 
 from sicetnon.errors import InputError, MalformedRow
 
@@ -87,7 +87,7 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
             remedy="convert the file to UTF-8",
         ) from error
     try:
-        value = json.loads(text)
+        value = json.loads(text, parse_constant=_refuse_constant)
     except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         raise MalformedRow(
             path, number, f"invalid JSON ({error})", expected="one JSON object", remedy="correct that line"
@@ -103,6 +103,10 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
             remedy="correct that line",
         )
     return value
+
+
+def _refuse_constant(name: str) -> NoReturn:
+    raise ValueError(f"{name} is no JSON")
 
 
 def _is_text(value: object) -> bool:

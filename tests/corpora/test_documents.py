@@ -13,6 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sicetnon.corpora import read_documents, write_documents
+from sicetnon.corpora.documents import document_row
 from sicetnon.errors import InputError, MalformedRow
 from sicetnon.types import Document, Treatment
 
@@ -74,6 +75,14 @@ def test_by_hand(write_lines: WriteLines) -> None:
             metadata={"judges": ["Marshall"], "pages": 3},
         )
     ]
+
+
+def test_treatment_with_more(write_lines: WriteLines) -> None:
+    """A treatment with fields that are not known is read, and written back whole."""
+    treatment = {"status": "overruled", "by": None, "by_title": "C v. D", "date": "1900-01-02", "pages": [3]}
+    (document,) = read(json.dumps({"doc_id": "a", "text": "x", "treatment": treatment}), write=write_lines)
+    assert document.treatment == Treatment(status="overruled", by=None, by_title="C v. D", date=date(1900, 1, 2))
+    assert document_row(document)["treatment"] == treatment
 
 
 def test_least(write_lines: WriteLines) -> None:

@@ -17,6 +17,7 @@ from sicetnon.jsonl import Row, read_rows, write_rows
 from sicetnon.types import Document, Json, Treatment
 
 TEXT_FIELDS = ("text", "contents", "body", "sections")
+TREATMENT_FIELDS = {"status", "by", "by_title", "date", "note"}
 OPTIONAL_STRINGS = ("citation", "docket", "court", "court_id")
 
 
@@ -63,9 +64,11 @@ def parse_document(row: Row) -> Document:
     if isinstance(areas, list) and all(isinstance(area, str) for area in areas):
         known["areas"] = tuple(areas)
         used.add("areas")
-    if (treatment := _parse_treatment(row.fields.get("treatment"))) is not None:
+    raw_treatment = row.fields.get("treatment")
+    if isinstance(raw_treatment, dict) and (treatment := _parse_treatment(raw_treatment)) is not None:
         known["treatment"] = treatment
-        used.add("treatment")
+        if raw_treatment.keys() <= TREATMENT_FIELDS:
+            used.add("treatment")
     metadata = {name: cast("Json", value) for name, value in row.fields.items() if name not in used}
     return Document(doc_id=doc_id, text=text, title=title or "", metadata=metadata, **known)  # type: ignore[arg-type]
 
@@ -76,7 +79,7 @@ def write_documents(path: Path, documents: Iterable[Document]) -> int:
 
 
 def document_row(document: Document) -> dict[str, object]:
-    """The JSON row of a document; fields that it lacks are left out."""
+    """The JSON row of a document; fields that it lacks are left out, metadata stand for what they were read from."""
     row: dict[str, object] = {"doc_id": document.doc_id, "title": document.title, "text": document.text}
     for name in OPTIONAL_STRINGS:
         if (value := getattr(document, name)) is not None:
@@ -127,10 +130,8 @@ def _parse_date(value: object) -> date | None:
         return None
 
 
-def _parse_treatment(value: object) -> Treatment | None:
+def _parse_treatment(value: dict[str, object]) -> Treatment | None:
     """A treatment where the value is one, else None: a field of that name from elsewhere stays metadata."""
-    if not isinstance(value, dict):
-        return None
     when, by, note = _parse_date(value.get("date")), value.get("by"), value.get("note", "")
     status, by_title = value.get("status"), value.get("by_title")
     if when is None or not all(isinstance(x, str) for x in (status, by_title, note)):

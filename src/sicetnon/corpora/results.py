@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
+from itertools import pairwise
 from pathlib import Path
 
 from sicetnon.corpora.documents import treatment_row
@@ -41,10 +42,10 @@ def read_results(path: Path) -> list[ResultRow]:
     """The rows of a results file in order.
 
     Raises:
-        MalformedRow: bad JSON or UTF-8, or a row that is not of the form above.
+        MalformedRow: bad JSON or UTF-8, a row that is not of the form above, scores that rise, a query seen before.
         InputError: the file cannot be opened.
     """
-    rows = []
+    rows: dict[str, ResultRow] = {}
     for row in read_rows(path):
         results = row.fields.get("results")
         fits = isinstance(results, list) and all(
@@ -56,9 +57,14 @@ def read_results(path: Path) -> list[ResultRow]:
         )
         if not isinstance(results, list) or not fits:
             raise row.fault('"results" is not a list of results', expected='objects with "doc_id" and "score"')
-        ids = tuple(r["doc_id"] for r in results)
-        rows.append(ResultRow(row.string("query_id"), ids, tuple(float(r["score"]) for r in results)))
-    return rows
+        query_id = row.string("query_id")
+        if query_id in rows:
+            raise row.fault(f'query_id "{query_id}" again', expected="each query_id once")
+        scores = tuple(float(r["score"]) for r in results)
+        if any(later > earlier for earlier, later in pairwise(scores)):
+            raise row.fault("scores that rise", expected="results from the best to the worst")
+        rows[query_id] = ResultRow(query_id, tuple(r["doc_id"] for r in results), scores)
+    return list(rows.values())
 
 
 def hit_row(hit: Hit) -> dict[str, object]:
@@ -71,6 +77,7 @@ def hit_row(hit: Hit) -> dict[str, object]:
         "citation": document.citation,
         "docket": document.docket,
         "court": document.court,
+        "court_id": document.court_id,
         "decided": document.decided.isoformat() if document.decided else None,
         "areas": list(document.areas),
         "score": hit.score,

@@ -44,7 +44,7 @@ OPPOSITES: dict[str, tuple[str, str]] = {
     ),
     "more": (
         "increase raise more greater higher broader stricter",
-        "decrease lower reduce less fewer lessen lighter narrower",
+        "decrease lower reduce less fewer lessen lighter",
     ),
     "guilt": ("guilty convicted conviction", "innocent acquitted acquittal"),
 }

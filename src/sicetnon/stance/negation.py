@@ -8,57 +8,49 @@ from __future__ import annotations
 
 import re
 
-# Denied verb phrase -> the same affirmed. Longer phrases stand before those that they contain.
+_AUXILIARIES = "is are was were can could may might must shall should will would does do did has have had"
+AUXILIARIES = _AUXILIARIES.split()
+# Denied verb phrase -> the same affirmed.
 AFFIRMED = {
-    "cannot": "can",
+    **{f"{auxiliary} not": auxiliary for auxiliary in AUXILIARIES},
+    **{f"{auxiliary}n't": auxiliary for auxiliary in AUXILIARIES},
     "can't": "can",
-    "can not": "can",
-    "may not": "may",
-    "must not": "may",
-    "need not": "must",
-    "is not": "is",
-    "isn't": "is",
-    "are not": "are",
-    "aren't": "are",
-    "was not": "was",
-    "were not": "were",
-    "does not": "does",
-    "doesn't": "does",
-    "do not": "do",
-    "don't": "do",
-    "did not": "did",
-    "has not": "has",
-    "have not": "have",
-    "will not": "will",
+    "cannot": "can",
+    "shan't": "shall",
     "won't": "will",
-    "would not": "would",
-    "should not": "should",
-    "could not": "could",
-    "shall not": "shall",
-    "might not": "might",
-    "had not": "had",
+    "must not": "may",
+    "mustn't": "may",
+    "need not": "must",
+    "needn't": "must",
     "never": "always",
     "no longer": "still",
 }
 DENIED = {"can": "cannot", "must": "need not"}
 DENIAL = re.compile(r"\b(" + "|".join(AFFIRMED) + r")\b", re.IGNORECASE)
-AUXILIARY = re.compile(
-    r"\b(is|are|was|were|can|could|may|might|must|shall|should|will|would|does|do|did|has|have|had)\b", re.IGNORECASE
-)
-VERB = re.compile(r"\b([a-z]+?)(?:s|es|ed)\b(?= (?:the|a|an|that|to|for|only|all|any|every)\b)")
+AUXILIARY = re.compile(r"\b(" + "|".join(AUXILIARIES) + r")\b", re.IGNORECASE)
+# A verb in the third person: a word in -s before what usually follows a verb and seldom a plural.
+VERB = re.compile(r"\b([a-z]+(?<![sui])s)\b(?= (?:the|a|an|that|to|for|only|all|any|every)\b)")
+SIBILANTS = ("sses", "xes", "ches", "shes", "zzes")
 
 
 def negate(proposition: str) -> str:
     """The proposition with its first denial taken out, or else its first auxiliary or verb denied."""
-    if denial := DENIAL.search(proposition):
-        return _replace(proposition, denial, AFFIRMED[denial[1].lower()])
-    if proposition.startswith("No "):
-        return "Some" + proposition.removeprefix("No")
-    if auxiliary := AUXILIARY.search(proposition):
-        return _replace(proposition, auxiliary, DENIED.get(auxiliary[1].lower(), f"{auxiliary[1]} not"))
-    if verb := VERB.search(proposition):
-        return _replace(proposition, verb, f"does not {verb[1]}")
-    return "It is not true that " + proposition[:1].lower() + proposition[1:]
+    text = proposition.replace("\u2019", "'")
+    if denial := DENIAL.search(text):
+        return _replace(text, denial, AFFIRMED[denial[1].lower()])
+    if text.startswith("No "):
+        return "Some" + text.removeprefix("No")
+    if auxiliary := AUXILIARY.search(text):
+        return _replace(text, auxiliary, DENIED.get(auxiliary[1].lower(), f"{auxiliary[1]} not"))
+    if verb := VERB.search(text):
+        return _replace(text, verb, f"does not {_base_form(verb[1])}")
+    return "It is not true that " + text[:1].lower() + text[1:]
+
+
+def _base_form(verb: str) -> str:
+    if verb.endswith("ies"):
+        return verb.removesuffix("ies") + "y"
+    return verb.removesuffix("es") if verb.endswith(SIBILANTS) else verb.removesuffix("s")
 
 
 def _replace(text: str, found: re.Match[str], by: str) -> str:
