@@ -45,7 +45,8 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 model: $(VENV)/.installed
-	$(BIN)/sicetnon train --out src/sicetnon/data/stance-model.json > docs/stance-report.json
+	$(BIN)/sicetnon train --out src/sicetnon/data/stance-model.json > docs/stance-report.json.new
+	mv docs/stance-report.json.new docs/stance-report.json
 	@cat docs/stance-report.json
 
 install: $(VENV)/.installed

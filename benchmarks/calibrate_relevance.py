@@ -21,7 +21,8 @@ from sicetnon.corpora import read_bundled_decisions, read_bundled_propositions
 from sicetnon.dense import QUERIES_AT_ONCE, load_encoder
 from sicetnon.ingest import build_index
 from sicetnon.relevance import fused_scores
-from sicetnon.train.logistic import fit_multinomial, softmax
+from sicetnon.stance.model import softmax
+from sicetnon.train.logistic import fit_multinomial
 
 BOUNDS = (0, 0.02, 0.1, 0.3, 0.5, 0.7, 0.9, 1)
 

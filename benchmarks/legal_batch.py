@@ -10,12 +10,10 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import tempfile
-import time
 from pathlib import Path
 
-from machine import keep_figures
+from machine import keep_figures, measure_wall
 
 from sicetnon.corpora import read_queries, read_relevant, read_results
 from sicetnon.evaluate import evaluate_results
@@ -36,23 +34,17 @@ def main() -> None:
         index_dir = options.index_dir or Path(folder) / "index"
         if not (index_dir / "manifest.json").exists():
             build = [str(CONTRACT / "build.sh"), "--corpus", str(options.corpus), "--index-dir", str(index_dir)]
-            figures["build_s"] = round(measure(build), 1)
+            figures["build_s"] = round(measure_wall(build), 1)
         output = Path(folder) / "results.jsonl"
         run = [str(CONTRACT / "run.sh"), "--index-dir", str(index_dir), "--queries", str(options.queries)]
         run += ["--output", str(output), "--top-k", "10"]
-        walls = [measure(run) for _ in range(options.runs)]
+        walls = [measure_wall(run) for _ in range(options.runs)]
         queries = read_queries(options.queries)
         figures |= {"queries": len(queries), "batch_s": round(statistics.median(walls), 2), "runs": options.runs}
         groups = {str(query.query_id): str(query.stance) for query in queries}
         table = evaluate_results(read_results(output), read_relevant(options.truth), groups=groups)
     figures["measures"] = {group: {k: round(v, 4) for k, v in values.items()} for group, values in table.items()}
     keep_figures(options.out, figures)
-
-
-def measure(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

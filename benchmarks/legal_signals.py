@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     collection = Collection.open(options.index_dir)
-    encoder = load_encoder(str(collection.settings["encoder"]))
+    encoder = load_encoder(collection.encoder)
     queries, truth = read_queries(options.queries), read_relevant(options.truth)
     doc_ids = collection.documents.doc_ids()
     texts = list(dict.fromkeys(query.proposition for query in queries))
@@ -45,7 +45,7 @@ def main() -> None:
         systems |= {f"without {name}": whole - signal for name, signal in signals.items()}
         for label, scores in systems.items():
             for text, row in zip(block, scores, strict=True):
-                best = np.lexsort((collection.tie_rank, -row))[:100]
+                best = np.lexsort((collection.lexical.tie_rank, -row))[:100]
                 ranked.setdefault(label, {})[text] = tuple(doc_ids[document] for document in best)
     figures: dict[str, object] = {}
     for label, ranking in ranked.items():

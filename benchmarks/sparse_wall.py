@@ -10,14 +10,11 @@ The reference is a Python program with the commands ``build --corpus C --index-d
 from __future__ import annotations
 
 import argparse
-import os
 import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-from machine import keep_figures
+from machine import keep_figures, measure_wall
 
 from sicetnon.corpora import read_results
 
@@ -43,14 +40,14 @@ def main() -> None:
         )
         if not index_dir.exists():
             corpus = ["--corpus", str(options.data / "corpus.jsonl"), "--index-dir", str(index_dir)]
-            figures[f"{name}_build_s"] = round(measure([*starts[0], *corpus]), 1)
+            figures[f"{name}_build_s"] = round(measure_wall([*starts[0], *corpus], ONE_THREAD), 1)
         queries = ["--queries", str(options.data / "queries.jsonl"), "--output", str(output)]
         commands[name] = [*starts[1], "--index-dir", str(index_dir), *queries]
-        measure(commands[name])  # the first run fills the page cache
+        measure_wall(commands[name], ONE_THREAD)  # the first run fills the page cache
     walls = {name: [] for name in commands}
     for _ in range(options.pairs):
         for name, command in commands.items():
-            walls[name].append(measure(command))
+            walls[name].append(measure_wall(command, ONE_THREAD))
     ratios = [p / r for p, r in zip(walls["product"], walls["reference"], strict=True)]
     rows = [read_results(options.work / f"{name}.jsonl") for name in commands]
     same = sum(a == b for a, b in zip(*rows, strict=True))
@@ -59,14 +56,6 @@ def main() -> None:
     figures |= {"ratio_range": [round(min(ratios), 4), round(max(ratios), 4)]}
     figures |= {"queries": len(rows[0]), "same_rankings_and_scores": same}
     keep_figures(options.out, figures)
-
-
-def measure(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(
-        command, check=True, env=os.environ | ONE_THREAD, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL
-    )
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

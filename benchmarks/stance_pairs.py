@@ -30,7 +30,7 @@ def main() -> None:
     parser.add_argument("--out", type=Path)
     options = parser.parse_args()
     collection = Collection.open(options.index_dir)
-    encoder = load_encoder(str(collection.settings["encoder"]))
+    encoder = load_encoder(collection.encoder)
     model = StanceModel.bundled()
     lean, neither, supports, negations, shown = [], [], [], [], []
     for row in read_rows(options.pairs):

@@ -9,12 +9,10 @@ from __future__ import annotations
 
 import argparse
 import statistics
-import subprocess
 import sys
-import time
 from pathlib import Path
 
-from machine import keep_figures
+from machine import keep_figures, measure_wall
 
 PROPOSITION = "A person who cannot afford a lawyer must be given one in a criminal case."
 
@@ -33,16 +31,10 @@ def main() -> None:
     }
     walls = {}
     for name, command in commands.items():
-        measure(command)  # fills the page cache, and builds the demo's index
-        walls[name] = statistics.median(measure(command) for _ in range(options.runs))
+        measure_wall(command)  # fills the page cache, and builds the demo's index
+        walls[name] = statistics.median(measure_wall(command) for _ in range(options.runs))
     figures = {f"{name}_ms": round(1e3 * (wall - walls["python"] * ("import" in name))) for name, wall in walls.items()}
     keep_figures(options.out, figures | {"runs": options.runs})
-
-
-def measure(command: list[str]) -> float:
-    start = time.perf_counter()
-    subprocess.run(command, check=True, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-    return time.perf_counter() - start
 
 
 if __name__ == "__main__":

@@ -1,9 +1,7 @@
 #!/usr/bin/env bash
 # Answers a file of queries: run.sh --index-dir DIR --queries queries.jsonl --output results.jsonl [--top-k 100]
-# Needs Python 3.11 or later with NumPy; SICETNON_PYTHON names another interpreter than python3.
+# Needs Python 3.11 or later with NumPy, nothing else. One process, one thread.
 set -euo pipefail
-repository=$(CDPATH='' cd -- "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../.." && pwd -P)
-# PYTHONSAFEPATH: a numpy.py or json.py in the caller's directory is not ours to import.
-export PYTHONPATH="$repository/src" PYTHONDONTWRITEBYTECODE=1 PYTHONSAFEPATH=1
+source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/../environment.sh"
 export OMP_NUM_THREADS=1 OPENBLAS_NUM_THREADS=1 MKL_NUM_THREADS=1
-exec "${SICETNON_PYTHON:-python3}" -m sicetnon.sparse search "$@"
+exec "$python" -m sicetnon.sparse search "$@"

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from sicetnon.errors import SicetnonError as SicetnonError
     from sicetnon.ingest import build_index as build_index
     from sicetnon.search import Searcher as Searcher
+    from sicetnon.types import BothSides as BothSides
     from sicetnon.types import Document as Document
     from sicetnon.types import Evidence as Evidence
     from sicetnon.types import Filters as Filters
@@ -31,6 +32,7 @@ if TYPE_CHECKING:
 __version__ = "0.1.0"
 
 _HOMES = {
+    "BothSides": "types",
     "Document": "types",
     "Evidence": "types",
     "Filters": "types",

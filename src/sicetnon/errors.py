@@ -29,9 +29,6 @@ class SicetnonError(Exception):
         self.remedy = remedy
         super().__init__(f"{found}; expected {expected}; {remedy}")
 
-    def __str__(self) -> str:
-        return f"{self.found}; expected {self.expected}; {self.remedy}"
-
 
 class InputError(SicetnonError, ValueError):
     """Data or settings handed to Sicetnon cannot be used."""

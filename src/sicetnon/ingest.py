@@ -14,7 +14,6 @@ import numpy.typing as npt
 from sicetnon.collection import CollectionWriter
 from sicetnon.corpora.documents import document_row
 from sicetnon.dense import Encoder, load_encoder
-from sicetnon.dense.embedded import EmbeddedEncoder
 from sicetnon.dense.encoder import Vectors
 from sicetnon.errors import InputError
 from sicetnon.stance import StanceModel
@@ -97,35 +96,25 @@ def build_index(
         writer.save_units("sentence", sentences, encode("sentences", sentences))
         if stance_model:
             writer.save_stance_model(stance_model.to_json())
-        counts = {"passages": sum(map(len, passages)), "sentences": sum(map(len, sentences))}
-        writer.commit(settings=_settings(digest.hexdigest(), encoder, stance_model), counts=counts)
+        counts = {"documents": len(texts), "passages": sum(map(len, passages)), "sentences": sum(map(len, sentences))}
+        settings: dict[str, object] = {
+            "corpus_digest": digest.hexdigest(),
+            "encoder": encoder.name,
+            "encoder_fingerprint": encoder.fingerprint,
+            "dimensions": encoder.dimensions,
+            "passage_words": PASSAGE_WORDS,
+            "stance_model": stance_model.fingerprint if stance_model else BUNDLED,
+        }
+        writer.commit(settings=settings, counts=counts)
     return IndexReport(len(texts), counts["passages"], counts["sentences"], unread_dates)
 
 
-def describe_build(
-    documents: Iterable[Document], *, encoder: Encoder | None = None, stance_model: StanceModel | None = None
-) -> dict[str, object]:
-    """What an index of ``documents`` would say of itself: equal settings mean equal answers.
-
-    ``encoder`` None stands for the embedded one, which is not loaded for this.
-    """
+def digest_corpus(documents: Iterable[Document]) -> str:
+    """What an index of ``documents``, in this order, says under ``corpus_digest``."""
     digest = hashlib.sha256()
     for document in documents:
         digest.update(_digest_row(document))
-    return _settings(digest.hexdigest(), encoder or EmbeddedEncoder, stance_model)
-
-
-def _settings(
-    corpus_digest: str, encoder: Encoder | type[EmbeddedEncoder], stance_model: StanceModel | None
-) -> dict[str, object]:
-    return {
-        "corpus_digest": corpus_digest,
-        "encoder": encoder.name,
-        "encoder_fingerprint": encoder.fingerprint,
-        "dimensions": encoder.dimensions,
-        "passage_words": PASSAGE_WORDS,
-        "stance_model": stance_model.fingerprint if stance_model else BUNDLED,
-    }
+    return digest.hexdigest()
 
 
 def _digest_row(document: Document) -> bytes:

@@ -6,14 +6,14 @@ Knows nothing of what the rows mean. Standard library only.
 from __future__ import annotations
 
 import json
-import os
 import re
-import tempfile
+import secrets
+import shutil
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import IO, NoReturn
+from typing import IO, Any, NoReturn
 
 from sicetnon.errors import InputError, MalformedRow
 
@@ -42,6 +42,14 @@ class Row:
             raise self.fault(f'"{name}" is empty', expected="a string that is not empty")
         return value
 
+    def items(self, name: str, *, expected: str) -> list[Any]:
+        """The list under ``name``; ``expected`` says of what."""
+        value = self.fields.get(name)
+        if not isinstance(value, list):
+            found = f'"{name}" is {_kind(value)}' if name in self.fields else f'no field "{name}"'
+            raise self.fault(found, expected=expected)
+        return value
+
     def present(self, names: tuple[str, ...]) -> str:
         """Which of ``names`` the row carries, the first in that order."""
         for name in names:
@@ -49,6 +57,28 @@ class Row:
                 return name
         accepted = ", ".join(f'"{name}"' for name in names)
         raise self.fault(f"none of the accepted fields (found {_names(self.fields)})", expected=f"one of {accepted}")
+
+
+def read_keyed_rows(path: Path, key: str) -> Iterator[tuple[str, Row]]:
+    """Yield the rows of ``path`` with the non-empty string that each has under ``key``.
+
+    Raises:
+        InputError: the file cannot be opened or holds no row.
+        MalformedRow: as ``read_rows``, or a key is missing, no string, or that of a row before.
+    """
+    lines: dict[str, int] = {}
+    for row in read_rows(path):
+        value = row.string(key)
+        if value in lines:
+            raise row.fault(
+                f'{key} "{value}" again (first on line {lines[value]})',
+                expected=f"each {key} once",
+                remedy="remove or rename one of the two",
+            )
+        lines[value] = row.line
+        yield value, row
+    if not lines:
+        raise InputError(f"{path} holds no row", expected=f'at least one with "{key}"', remedy="check the file")
 
 
 def read_rows(path: Path) -> Iterator[Row]:
@@ -130,17 +160,18 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
             yield sink
         return
     target = path.resolve()  # a link stays a link: its target is replaced
+    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.unfinished")
     try:
-        handle, name = tempfile.mkstemp(prefix=f".{target.name}.", dir=target.parent)
+        sink = unfinished.open("x", encoding="utf-8", newline="\n")
     except OSError as error:
         raise InputError(
             f"{path} cannot be written ({error.strerror})", expected="a writable folder", remedy="check the path"
         ) from error
-    unfinished = Path(name)
     try:
-        with os.fdopen(handle, "w", encoding="utf-8", newline="\n") as sink:
+        with sink:
             yield sink
-        unfinished.chmod(0o666 & ~_umask())  # mkstemp makes private files; the result is an ordinary one
+        if target.exists():
+            shutil.copymode(target, unfinished)
         unfinished.replace(target)
     except BaseException:
         unfinished.unlink(missing_ok=True)
@@ -155,12 +186,6 @@ def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> int:
             sink.write(json.dumps(row, ensure_ascii=False, allow_nan=False) + "\n")
             count += 1
     return count
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def _names(fields: Mapping[str, object]) -> str:

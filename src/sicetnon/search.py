@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from datetime import date
+from itertools import groupby
 from pathlib import Path
 from typing import Self
 
@@ -16,8 +16,9 @@ from sicetnon.collection import Collection
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder
 from sicetnon.errors import InputError, ModelError
 from sicetnon.relevance import Scores, fused_scores, relevance_probability
-from sicetnon.stance import Claim, Reading, StanceModel, Verdict, negate, read_statement
-from sicetnon.types import Document, Evidence, Hit, Query, Ranking, Span, Stance
+from sicetnon.sparse import select_top
+from sicetnon.stance import Claim, Reading, StanceModel, Verdict, negate, read_statement, tell_side
+from sicetnon.types import BothSides, Document, Evidence, Hit, Query, Ranking, Side, Span, Stance
 
 CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
 DECIMALS = 9  # of a score: below that lies rounding
@@ -27,10 +28,10 @@ class Searcher:
     """Answers queries over one index. Opened once, used by many threads."""
 
     def __init__(self, collection: Collection, encoder: Encoder) -> None:
-        if encoder.fingerprint != collection.settings["encoder_fingerprint"]:
+        if encoder.fingerprint != collection.encoder_fingerprint:
             raise ModelError(
                 f'the encoder "{encoder.name}" is {encoder.fingerprint}',
-                expected=f"{collection.settings['encoder_fingerprint']}, which built the index",
+                expected=f"{collection.encoder_fingerprint}, which built the index",
                 remedy="name the encoder that built the index, or build the index again",
             )
         self._collection = collection
@@ -47,7 +48,7 @@ class Searcher:
             ModelError: the encoder is not the one that built the index.
         """
         collection = Collection.open(Path(path))
-        return cls(collection, encoder or load_encoder(str(collection.settings["encoder"])))
+        return cls(collection, encoder or load_encoder(collection.encoder))
 
     def search(self, query: Query) -> Ranking:
         """The best ``query.top_k`` documents, fewer only where filters leave fewer.
@@ -57,27 +58,37 @@ class Searcher:
         return next(self.search_many([query]))
 
     def search_many(self, queries: Sequence[Query]) -> Iterator[Ranking]:
-        """The ranking of each query in order, the same as one at a time; propositions asked twice are scored once."""
+        """The ranking of each query in order, the same as one at a time.
+
+        What queries side by side have in common is done once: a proposition asked for several stances is scored and
+        judged once.
+        """
         for query in queries:
             _check(query)
-        for query, claim, fused in self._score(queries):
-            hits = self._judge_candidates(query, claim, fused)
-            yield Ranking(query=query, hits=_best(hits, query.top_k))
+        groups = [list(group) for _, group in groupby(queries, key=lambda query: query.proposition)]
+        for start in range(0, len(groups), QUERIES_AT_ONCE):
+            block = groups[start : start + QUERIES_AT_ONCE]
+            scored = self._score([group[0].proposition for group in block])
+            for group, (claim, fused) in zip(block, scored, strict=True):
+                judged: dict[Query, list[Hit]] = {}
+                for query in group:
+                    asked = replace(query, stance=Stance.ALL, query_id=None)
+                    if asked not in judged:
+                        judged[asked] = self._judge_candidates(asked, claim, fused)
+                    yield Ranking(query=query, hits=_best(judged[asked], query.stance, query.top_k))
 
-    def search_both(self, query: Query) -> tuple[Ranking, Ranking]:
-        """The documents that support the proposition and those that refute it, whatever ``query.stance`` says.
-
-        Each document stands on the side it is likelier to take, by relevance times the probability of that side.
-        """
+    def search_both(self, query: Query) -> BothSides:
+        """The documents on each side and those of no clear side, ``query.top_k`` of each, whatever its stance."""
         _check(query)
-        supported, refuted = (replace(query, stance=stance) for stance in (Stance.SUPPORTED, Stance.REFUTED))
-        ((_, claim, fused),) = self._score([query])
-        judged = self._judge_candidates(query, claim, fused)
-        for_it = [_score_side(hit, Stance.SUPPORTED) for hit in judged if hit.sides.supports >= hit.sides.refutes]
-        against_it = [_score_side(hit, Stance.REFUTED) for hit in judged if hit.sides.supports < hit.sides.refutes]
-        return (
-            Ranking(query=supported, hits=_best(for_it, query.top_k)),
-            Ranking(query=refuted, hits=_best(against_it, query.top_k)),
+        ((claim, fused),) = self._score([query.proposition])
+        sides: dict[Side | None, list[Hit]] = {Side.SUPPORTS: [], Side.REFUTES: [], None: []}
+        for hit in self._judge_candidates(query, claim, fused):
+            sides[tell_side(hit.sides)].append(hit)
+        return BothSides(
+            query=query,
+            supports=_best(sides[Side.SUPPORTS], Stance.SUPPORTED, query.top_k),
+            refutes=_best(sides[Side.REFUTES], Stance.REFUTED, query.top_k),
+            unclear=_best(sides[None], Stance.ALL, query.top_k),
         )
 
     def find(self, doc_id: str) -> Document | None:
@@ -95,44 +106,24 @@ class Searcher:
         ordinal = self._collection.documents.find(doc_id)
         if ordinal is None:
             raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
-        ((_, claim, fused),) = self._score([query])
-        return next(self._judge(query, claim, fused, np.array([ordinal])))
+        ((claim, fused),) = self._score([query.proposition])
+        hit = next(self._judge(query, claim, fused, np.array([ordinal])))
+        return _score_side(hit, query.stance)
 
-    def _score(self, queries: Sequence[Query]) -> Iterator[tuple[Query, Claim, Scores]]:
-        """Each query with its proposition as read, and the fused score of every document."""
-        uses = Counter(query.proposition for query in queries)
-        propositions = list(uses)
-        scored: dict[str, tuple[Claim, Scores]] = {}
-        starts = iter(range(0, len(propositions), QUERIES_AT_ONCE))
-        for query in queries:
-            while query.proposition not in scored:
-                start = next(starts)
-                block = propositions[start : start + QUERIES_AT_ONCE]
-                vectors = self._encoder.encode_queries(block)
-                denials = self._encoder.encode_queries([negate(text) for text in block])
-                claims = map(Claim, map(read_statement, block), vectors, denials)
-                fused = fused_scores(self._collection, block, vectors)
-                scored |= dict(zip(block, zip(claims, fused, strict=True), strict=True))
-            yield query, *scored[query.proposition]
-            uses[query.proposition] -= 1
-            if not uses[query.proposition]:
-                del scored[query.proposition]  # scores of every document: kept no longer than they are needed
+    def _score(self, propositions: Sequence[str]) -> list[tuple[Claim, Scores]]:
+        """At most ``QUERIES_AT_ONCE`` propositions as read, each with the fused score of every document."""
+        vectors = self._encoder.encode_queries(propositions)
+        denials = self._encoder.encode_queries([negate(proposition) for proposition in propositions])
+        claims = map(Claim, map(read_statement, propositions), vectors, denials)
+        return list(zip(claims, fused_scores(self._collection, propositions, vectors), strict=True))
 
     def _judge_candidates(self, query: Query, claim: Claim, fused: Scores) -> list[Hit]:
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
-        candidates = self._candidates(fused, allowed, max(CANDIDATES, query.top_k))
+        eligible = fused if allowed is None else np.where(allowed, fused, -np.inf)
+        count = max(CANDIDATES, query.top_k)
+        candidates = select_top(eligible, self._collection.lexical.tie_rank, count, floor=-np.inf)
         candidates = candidates[relevance_probability(fused[candidates]) >= query.min_relevance]
         return list(self._judge(query, claim, fused, candidates))
-
-    def _candidates(self, fused: Scores, allowed: npt.NDArray[np.bool_], count: int) -> npt.NDArray[np.int64]:
-        """Ordinals of the ``count`` most relevant allowed documents, equal ones by ascending document ID."""
-        ordinals = np.flatnonzero(allowed)
-        if len(ordinals) > count:
-            least = np.partition(fused[ordinals], -count)[-count]
-            ordinals = ordinals[fused[ordinals] >= least]
-        order = np.lexsort((self._collection.tie_rank[ordinals], -fused[ordinals]))
-        best: npt.NDArray[np.int64] = ordinals[order[:count]]
-        return best
 
     def _judge(self, query: Query, claim: Claim, fused: Scores, ordinals: npt.NDArray[np.int64]) -> Iterator[Hit]:
         """The documents as hits of a query, in the order given."""
@@ -165,26 +156,27 @@ def _check(query: Query) -> None:
 
 
 def _hit(query: Query, document: Document, relevance: float, verdict: Verdict, spans: Sequence[Span]) -> Hit:
+    """The document as a hit, with the score it has where every side is asked for."""
     passage = spans[verdict.passage]
     whole = Span(passage[0].start, passage[-1].end)
     treatment = document.treatment
     known = treatment is not None and treatment.date <= (query.as_of or date.max)
-    hit = Hit(
+    return Hit(
         document=document,
-        score=relevance,
+        score=round(relevance, DECIMALS),
         relevance=relevance,
         sides=verdict.sides,
         evidence=Evidence(passage=whole, sentence=spans[verdict.sentence], text=whole.of(document.text)),
         treatment=treatment if known else None,
     )
-    return _score_side(hit, query.stance)
 
 
 def _score_side(hit: Hit, stance: Stance) -> Hit:
-    """The hit with the score it has where ``stance`` is asked for."""
     asked = {Stance.SUPPORTED: hit.sides.supports, Stance.REFUTED: hit.sides.refutes, Stance.ALL: 1.0}
     return replace(hit, score=round(hit.relevance * asked[stance], DECIMALS))
 
 
-def _best(hits: Sequence[Hit], top_k: int) -> tuple[Hit, ...]:
-    return tuple(sorted(hits, key=lambda hit: (-hit.score, hit.document.doc_id))[:top_k])
+def _best(hits: Sequence[Hit], stance: Stance, top_k: int) -> tuple[Hit, ...]:
+    """The best hits where ``stance`` is asked for, equal scores by ascending document ID."""
+    scored = [_score_side(hit, stance) for hit in hits]
+    return tuple(sorted(scored, key=lambda hit: (-hit.score, hit.document.doc_id))[:top_k])

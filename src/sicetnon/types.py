@@ -8,6 +8,7 @@ from datetime import date
 from enum import StrEnum
 from typing import TypeAlias
 
+MIN_RELEVANCE = 0.1  # of what is shown to people; a results file leaves nothing out
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 
@@ -51,6 +52,26 @@ class Treatment:
     by_title: str
     date: date
     note: str = ""
+
+    def as_row(self) -> dict[str, str | None]:
+        """The JSON object of a treatment; ``of_row`` gives an equal one back."""
+        return {
+            "status": self.status,
+            "by": self.by,
+            "by_title": self.by_title,
+            "date": self.date.isoformat(),
+            "note": self.note,
+        }
+
+    @classmethod
+    def of_row(cls, row: Mapping[str, str]) -> Treatment:
+        return cls(
+            status=row["status"],
+            by=row["by"],
+            by_title=row["by_title"],
+            date=date.fromisoformat(row["date"]),
+            note=row.get("note", ""),
+        )
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -98,6 +119,10 @@ class Filters:
     courts: tuple[str, ...] = ()
     decided_from: date | None = None
     decided_to: date | None = None
+
+    def __post_init__(self) -> None:
+        courts = (self.courts,) if isinstance(self.courts, str) else tuple(self.courts)
+        object.__setattr__(self, "courts", courts)
 
     @property
     def allow_everything(self) -> bool:
@@ -161,3 +186,17 @@ class Ranking:
 
     query: Query
     hits: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class BothSides:
+    """The answer on both sides: no document stands in two of the lists.
+
+    ``supports`` and ``refutes`` are ordered by relevance times the probability of their side; ``unclear`` holds the
+    documents on point whose side cannot be told, by relevance.
+    """
+
+    query: Query
+    supports: tuple[Hit, ...]
+    refutes: tuple[Hit, ...]
+    unclear: tuple[Hit, ...]

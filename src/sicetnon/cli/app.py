@@ -14,7 +14,7 @@ from sicetnon.errors import SicetnonError
 app = typer.Typer(
     name="sicetnon",
     help="Find the court documents that support or refute a legal proposition.",
-    epilog="Exit status: 0 done, 1 ran and failed, 2 used wrongly. Not legal advice.",
+    epilog="Exit status: 0 done, 1 ran and failed, 2 used wrongly, 130 interrupted. Not legal advice.",
     no_args_is_help=True,
     pretty_exceptions_enable=False,
     context_settings={"help_option_names": ["-h", "--help"]},

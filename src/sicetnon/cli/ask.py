@@ -11,7 +11,7 @@ from typing import Annotated, Any
 
 import typer
 
-from sicetnon.types import Filters, Query, Ranking, Stance
+from sicetnon.types import MIN_RELEVANCE, BothSides, Filters, Query, Ranking, Stance
 
 
 def _day_option(*names: str, text: str) -> Any:
@@ -53,7 +53,7 @@ def search(
     ] = None,
     min_relevance: Annotated[
         float, typer.Option(min=0, max=1, help="Leave out decisions less likely than this to be on point.")
-    ] = 0.1,
+    ] = MIN_RELEVANCE,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find the decisions that support and those that refute a proposition.
@@ -72,11 +72,11 @@ def search(
         as_of=_day(as_of),
         min_relevance=min_relevance,
     )
-    answers = searcher.search_both(query) if stance is Asked.BOTH else (searcher.search(query),)
+    answer = searcher.search_both(query) if stance is Asked.BOTH else searcher.search(query)
     if as_json:
-        _print_json(query, *answers)
+        _print_json(answer)
     else:
-        _print_text(*answers)
+        _print_text(answer)
 
 
 def batch(
@@ -107,24 +107,27 @@ def _day(moment: datetime | None) -> date | None:
     return moment.date() if moment else None
 
 
-def _print_json(query: Query, *answers: Ranking) -> None:
+def _print_json(answer: Ranking | BothSides) -> None:
     from sicetnon.corpora import hit_row
 
-    value: dict[str, object] = {"proposition": query.proposition}
-    if query.as_of:
-        value["as_of"] = query.as_of.isoformat()
-    for ranking in answers:
-        value[ranking.query.stance] = [hit_row(hit) for hit in ranking.hits]
+    if isinstance(answer, BothSides):
+        lists = {"supports": answer.supports, "refutes": answer.refutes, "unclear": answer.unclear}
+    else:
+        lists = {str(answer.query.stance): answer.hits}
+    value: dict[str, object] = {"proposition": answer.query.proposition}
+    if answer.query.as_of:
+        value["as_of"] = answer.query.as_of.isoformat()
+    value |= {name: [hit_row(hit) for hit in hits] for name, hits in lists.items()}
     typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
 
 
-def _print_text(*answers: Ranking) -> None:
+def _print_text(answer: Ranking | BothSides) -> None:
     from rich.console import Console
 
     from sicetnon.cli.render import print_both, print_ranking
 
     console = Console(highlight=False)
-    if len(answers) == 1:
-        print_ranking(console, answers[0])
+    if isinstance(answer, BothSides):
+        print_both(console, answer)
     else:
-        print_both(console, answers[0], answers[1])
+        print_ranking(console, answer)

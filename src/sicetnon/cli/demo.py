@@ -33,15 +33,15 @@ def demo(
 
     from sicetnon.cli.render import print_both, print_ranking
     from sicetnon.search import Searcher
-    from sicetnon.types import Query, Stance
+    from sicetnon.types import MIN_RELEVANCE, Query, Stance
 
     place = prepare_demo_index(index_dir)
     searcher = Searcher.open(place)
     console = Console(highlight=False)
     for stance, proposition in PROPOSITIONS:
-        query = Query(proposition=proposition, top_k=2, min_relevance=0.1)
+        query = Query(proposition=proposition, top_k=2, min_relevance=MIN_RELEVANCE)
         if stance == "both":
-            print_both(console, *searcher.search_both(query))
+            print_both(console, searcher.search_both(query))
         else:
             print_ranking(console, searcher.search(replace(query, stance=Stance(stance))))
         console.print()
@@ -57,15 +57,21 @@ def prepare_demo_index(place: Path | None = None) -> Path:
     """Where the demo's index is; it is built first if there is none, or one of other decisions or models."""
     from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import read_bundled_decisions
+    from sicetnon.dense.embedded import EmbeddedEncoder
     from sicetnon.errors import IndexDirectoryError
-    from sicetnon.ingest import build_index, describe_build
+    from sicetnon.ingest import BUNDLED, PASSAGE_WORDS, build_index, digest_corpus
     from sicetnon.storage import StoredDirectory
 
     place = place or _cache() / "demo-index"
     decisions = list(read_bundled_decisions())
     try:
         settings = StoredDirectory.open(place, kind="legal").settings
-        wanted = describe_build(decisions)
+        wanted = {
+            "corpus_digest": digest_corpus(decisions),
+            "encoder_fingerprint": EmbeddedEncoder.fingerprint,
+            "passage_words": PASSAGE_WORDS,
+            "stance_model": BUNDLED,
+        }
         if wanted.items() <= settings.items():
             return place
     except IndexDirectoryError:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
 
@@ -49,7 +50,7 @@ def train(
     model, report = train_stance(judged, {document.doc_id: document for document in documents}, load_encoder(encoder))
     with whole_file(out) as sink:
         sink.write(model.to_json())
-    typer.echo(json.dumps(report.as_dict(), indent=2))
+    typer.echo(json.dumps(asdict(report), indent=2))
 
 
 def evaluate(

@@ -12,7 +12,8 @@ from rich.console import Console, Group, RenderableType
 from rich.table import Table
 from rich.text import Text
 
-from sicetnon.types import Hit, Ranking, Stance
+from sicetnon.types import BothSides, Hit, Ranking, Stance
+from sicetnon.wording import say_percent
 
 TWO_COLUMNS = 110  # characters a terminal must be wide for both sides to stand side by side
 TITLES = {Stance.SUPPORTED: "Likeliest to support", Stance.REFUTED: "Likeliest to refute", Stance.ALL: "On point"}
@@ -25,14 +26,16 @@ def print_ranking(console: Console, ranking: Ranking) -> None:
     console.print(_list(TITLES[ranking.query.stance], "bold", ranking.hits))
 
 
-def print_both(console: Console, supported: Ranking, refuted: Ranking) -> None:
-    """Two lists, side by side where the terminal is wide enough."""
-    console.print(Text(supported.query.proposition, style="bold"))
-    sides = [_list("Supports", "bold green", supported.hits), _list("Refutes", "bold red", refuted.hits)]
+def print_both(console: Console, answer: BothSides) -> None:
+    """Two lists, side by side where the terminal is wide enough, and under them what is of no clear side."""
+    console.print(Text(answer.query.proposition, style="bold"))
+    sides = [_list("Supports", "bold green", answer.supports), _list("Refutes", "bold red", answer.refutes)]
     if console.width >= TWO_COLUMNS:
         console.print(Columns(sides, width=console.width // 2 - 2, padding=(0, 2)))
     else:
         console.print(*sides, sep="\n")
+    if answer.unclear:
+        console.print(_list("On point, side unclear", "bold", answer.unclear))
 
 
 def _list(title: str, style: str, hits: Sequence[Hit]) -> RenderableType:
@@ -52,8 +55,8 @@ def _card(number: int, hit: Hit) -> RenderableType:
         ("refutes", hit.sides.refutes, "red"),
         ("neither", hit.sides.neither, "dim"),
     ):
-        sides.append(f"{name} {probability:.0%}", style=style).append("  ")
-    sides.append(f"on point {hit.relevance:.0%}", style="dim")
+        sides.append(f"{name} {say_percent(probability)}", style=style).append("  ")
+    sides.append(f"on point {say_percent(hit.relevance)}", style="dim")
     lines = [head, sides]
     if hit.treatment is not None:
         by = f" by {hit.treatment.by_title}" if hit.treatment.by_title else ""

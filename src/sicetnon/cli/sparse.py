@@ -1,4 +1,7 @@
-"""``sparse``: the engine alone, over documents and queries that are sets of opaque terms."""
+"""``sparse``: the engine alone, over documents and queries that are sets of opaque terms.
+
+The same two commands as ``python3 -m sicetnon.sparse``, which works where NumPy alone is installed.
+"""
 
 from __future__ import annotations
 
@@ -17,9 +20,7 @@ def build(
     index_dir: Annotated[Path, typer.Option("--index-dir", "-i", help="Where to put the index.")],
 ) -> None:
     """Build an index of term sets."""
-    from sicetnon.sparse import build_index
-
-    build_index(corpus, index_dir)
+    _run("build", "--corpus", corpus, "--index-dir", index_dir)
 
 
 @app.command(epilog="Example: sicetnon sparse search --index-dir sets --queries queries.jsonl --output results.jsonl")
@@ -28,9 +29,13 @@ def search(
     index_dir: Annotated[Path, typer.Option("--index-dir", "-i", help="The index to search.")],
     queries: Annotated[Path, typer.Option(help='JSONL rows {"query_id", "terms": [...]}.')],
     output: Annotated[Path, typer.Option("--output", "-o", help="Results are written here, one row a query.")],
-    top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="Documents for each query, at most.")] = 100,
+    top_k: Annotated[int, typer.Option("--top-k", "-k", min=0, help="Documents for each query, at most.")] = 100,
 ) -> None:
     """Answer a file of queries."""
-    from sicetnon.sparse import search_file
+    _run("search", "--index-dir", index_dir, "--queries", queries, "--output", output, "--top-k", top_k)
 
-    search_file(index_dir, queries, output, top_k=top_k)
+
+def _run(*arguments: object) -> None:
+    from sicetnon.sparse.__main__ import main
+
+    raise typer.Exit(main([str(argument) for argument in arguments]))

@@ -5,6 +5,7 @@ A *unit* is a stretch of text with a vector of its own: a passage or a sentence.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
@@ -60,14 +61,13 @@ class Collection:
     """
 
     def __init__(self, stored: StoredDirectory) -> None:
-        self.settings = stored.settings
-        self.counts = stored.counts
+        self.encoder = str(stored.setting("encoder"))
+        self.encoder_fingerprint = str(stored.setting("encoder_fingerprint"))
         count = stored.count("documents")
         self.documents = DocumentStore(stored.path(DOCUMENTS))
         self.passages = Units(stored, "passage", count)
         self.sentences = Units(stored, "sentence", count)
         self.document_vectors: Vectors = stored.array("document-vectors.npy", dtype=np.float32, length=count)
-        self.tie_rank: npt.NDArray[np.int32] = stored.array("tie-rank.npy", dtype=np.int32, length=count)
         self.lexical = SparseIndex.open(stored.folder / LEXICAL)
         own = stored.has(STANCE_MODEL)
         self.stance_model = stored.path(STANCE_MODEL).read_text(encoding="utf-8") if own else None
@@ -94,7 +94,6 @@ class CollectionWriter:
         self._directory = directory
         self._store = DocumentStoreWriter(directory.folder / DOCUMENTS)
         self._lexical = SparseIndexBuilder(directory.folder / LEXICAL)
-        self._doc_ids: list[str] = []
 
     @classmethod
     @contextmanager
@@ -109,12 +108,8 @@ class CollectionWriter:
                 writer._store.abandon()
 
     def add(self, document: Document, terms: Sequence[str]) -> None:
-        counts: dict[str, int] = {}
-        for term in terms:
-            counts[term] = counts.get(term, 0) + 1
         self._store.add(document)
-        self._lexical.add(document.doc_id, counts)
-        self._doc_ids.append(document.doc_id)
+        self._lexical.add(document.doc_id, Counter(terms))
 
     def save_units(self, name: str, spans: Sequence[Sequence[Span]], vectors: Vectors) -> None:
         """``spans``: the units of each document, one list a document; ``vectors``: float32 [units, dimensions]."""
@@ -133,9 +128,5 @@ class CollectionWriter:
 
     def commit(self, *, settings: dict[str, object], counts: dict[str, int]) -> None:
         self._store.close()
-        self._lexical.commit(settings={"analysis": "english"})
-        order = sorted(range(len(self._doc_ids)), key=self._doc_ids.__getitem__)
-        rank = np.empty(len(order), np.int32)
-        rank[order] = np.arange(len(order), dtype=np.int32)
-        self._directory.save("tie-rank.npy", rank)
-        self._directory.commit(settings=settings, counts=counts | {"documents": len(self._doc_ids)})
+        self._lexical.commit()
+        self._directory.commit(settings=settings, counts=counts)

@@ -53,7 +53,7 @@ class DocumentStoreWriter:
                     document.court_id,
                     document.decided.isoformat() if document.decided else None,
                     json.dumps(document.areas),
-                    json.dumps(_treatment_columns(treatment)) if treatment else None,
+                    json.dumps(treatment.as_row()) if treatment else None,
                     json.dumps(dict(document.metadata)),
                 ),
             )
@@ -116,10 +116,13 @@ class DocumentStore:
         with self._reading() as connection:
             return [str(row[0]) for row in connection.execute("SELECT doc_id FROM documents ORDER BY ordinal")]
 
-    def allowed(self, filters: Filters, as_of: date | None) -> npt.NDArray[np.bool_]:
-        """Bool [len(self)]: which documents pass the filters and were decided by ``as_of`` (None: any day)."""
+    def allowed(self, filters: Filters, as_of: date | None) -> npt.NDArray[np.bool_] | None:
+        """Bool [len(self)]: which documents pass the filters and were decided by ``as_of`` (None: any day).
+
+        None where every document does.
+        """
         if filters.allow_everything and as_of is None:
-            return np.ones(len(self), np.bool_)
+            return None
         clauses, values = ["TRUE"], list[str]()
         if filters.courts:
             spellings = self._spellings(filters.courts)
@@ -162,18 +165,11 @@ class DocumentStore:
             ) from error
 
 
-def _treatment_columns(treatment: Treatment) -> list[str | None]:
-    return [treatment.status, treatment.by, treatment.by_title, treatment.date.isoformat(), treatment.note]
-
-
 def _document(row: tuple[object, ...]) -> Document:
     _, doc_id, title, text, citation, docket, court, court_id, decided, areas, treatment, metadata = row
     known: dict[str, object] = {"citation": citation, "docket": docket, "court": court, "court_id": court_id}
     if treatment is not None:
-        status, by, by_title, when, note = json.loads(str(treatment))
-        known["treatment"] = Treatment(
-            status=status, by=by, by_title=by_title, date=date.fromisoformat(when), note=note
-        )
+        known["treatment"] = Treatment.of_row(json.loads(str(treatment)))
     return Document(
         doc_id=str(doc_id),
         title=str(title),

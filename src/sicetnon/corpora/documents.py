@@ -10,10 +10,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from datetime import date
 from pathlib import Path
-from typing import cast
+from typing import Any, cast
 
-from sicetnon.errors import InputError
-from sicetnon.jsonl import Row, read_rows, write_rows
+from sicetnon.jsonl import Row, read_keyed_rows, write_rows
 from sicetnon.types import Document, Json, Treatment
 
 TEXT_FIELDS = ("text", "contents", "body", "sections")
@@ -28,23 +27,11 @@ def read_documents(path: Path) -> Iterator[Document]:
         MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, an empty text, an ID seen before.
         InputError: the file cannot be opened or holds no document.
     """
-    seen: dict[str, int] = {}
-    for row in read_rows(path):
-        document = parse_document(row)
-        if document.doc_id in seen:
-            raise row.fault(
-                f'doc_id "{document.doc_id}" again (first on line {seen[document.doc_id]})',
-                expected="each doc_id once",
-                remedy="remove or rename one of the two",
-            )
-        seen[document.doc_id] = row.line
-        yield document
-    if not seen:
-        raise InputError(f"{path} holds no document", expected="at least one row", remedy="check the file")
+    for doc_id, row in read_keyed_rows(path, "doc_id"):
+        yield _parse_document(doc_id, row)
 
 
-def parse_document(row: Row) -> Document:
-    doc_id = row.string("doc_id")
+def _parse_document(doc_id: str, row: Row) -> Document:
     text_field = row.present(TEXT_FIELDS)
     text = _parse_text(row, text_field)
     title = row.fields.get("title")
@@ -89,18 +76,8 @@ def document_row(document: Document) -> dict[str, object]:
     if document.areas:
         row["areas"] = list(document.areas)
     if document.treatment is not None:
-        row["treatment"] = treatment_row(document.treatment)
+        row["treatment"] = document.treatment.as_row()
     return row | dict(document.metadata)
-
-
-def treatment_row(treatment: Treatment) -> dict[str, object]:
-    return {
-        "status": treatment.status,
-        "by": treatment.by,
-        "by_title": treatment.by_title,
-        "date": treatment.date.isoformat(),
-        "note": treatment.note,
-    }
 
 
 def _parse_text(row: Row, name: str) -> str:
@@ -130,12 +107,12 @@ def _parse_date(value: object) -> date | None:
         return None
 
 
-def _parse_treatment(value: dict[str, object]) -> Treatment | None:
+def _parse_treatment(value: dict[str, Any]) -> Treatment | None:
     """A treatment where the value is one, else None: a field of that name from elsewhere stays metadata."""
-    when, by, note = _parse_date(value.get("date")), value.get("by"), value.get("note", "")
-    status, by_title = value.get("status"), value.get("by_title")
-    if when is None or not all(isinstance(x, str) for x in (status, by_title, note)):
+    strings = ("status", "by_title", "date", "note") if "note" in value else ("status", "by_title", "date")
+    by = value.get("by")
+    if not all(isinstance(value.get(name), str) for name in strings) or not (by is None or isinstance(by, str)):
         return None
-    if by is not None and not isinstance(by, str):
+    if _parse_date(value["date"]) is None:
         return None
-    return Treatment(status=status, by=by, by_title=by_title, date=when, note=note)  # type: ignore[arg-type]
+    return Treatment.of_row({"by": None} | value)

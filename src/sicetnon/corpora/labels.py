@@ -5,8 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from sicetnon.errors import InputError
-from sicetnon.jsonl import Row, read_rows
+from sicetnon.jsonl import Row, read_keyed_rows
 from sicetnon.types import JudgedProposition, Judgment, Side
 
 RELEVANT_FIELDS = ("doc_ids", "relevant_doc_ids", "relevant")
@@ -22,24 +21,13 @@ def read_relevant(path: Path) -> dict[str, frozenset[str]]:
         MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, a query seen before.
         InputError: the file cannot be opened or holds no judgment.
     """
-    relevant: dict[str, frozenset[str]] = {}
-    for row in read_rows(path):
-        query_id = row.string("query_id")
-        if query_id in relevant:
-            raise row.fault(f'query_id "{query_id}" again', expected="each query_id once")
-        relevant[query_id] = frozenset(_parse_relevant(row))
-    if not relevant:
-        raise InputError(f"{path} holds no judgment", expected="at least one row", remedy="check the file")
-    return relevant
+    return {query_id: frozenset(_parse_relevant(row)) for query_id, row in read_keyed_rows(path, "query_id")}
 
 
 def _parse_relevant(row: Row) -> Iterator[str]:
     name = row.present(RELEVANT_FIELDS)
     expected = 'a list of document IDs or of {"doc_id", "relevance"} objects'
-    value = row.fields[name]
-    if not isinstance(value, list):
-        raise row.fault(f'"{name}" is of type {type(value).__name__}', expected=expected)
-    for item in value:
+    for item in row.items(name, expected=expected):
         if isinstance(item, str):
             yield item
         elif isinstance(item, dict) and isinstance(item.get("doc_id"), str):
@@ -61,22 +49,19 @@ def read_propositions(path: Path) -> list[JudgedProposition]:
         MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, an ID seen before.
         InputError: the file cannot be opened or holds no proposition.
     """
-    propositions: dict[str, JudgedProposition] = {}
-    for row in read_rows(path):
-        proposition_id = row.string("proposition_id")
-        if proposition_id in propositions:
-            raise row.fault(f'proposition_id "{proposition_id}" again', expected="each proposition_id once")
-        judgments = row.fields.get("judgments")
-        if not isinstance(judgments, list) or not judgments:
-            raise row.fault('"judgments" is no list or an empty one', expected="a list with at least one judgment")
-        propositions[proposition_id] = JudgedProposition(
-            proposition_id=proposition_id,
-            proposition=row.string("proposition"),
-            judgments=tuple(_parse_judgment(row, judgment) for judgment in judgments),
+    propositions = []
+    for proposition_id, row in read_keyed_rows(path, "proposition_id"):
+        judgments = row.items("judgments", expected="a list with at least one judgment")
+        if not judgments:
+            raise row.fault('"judgments" is empty', expected="at least one judgment")
+        propositions.append(
+            JudgedProposition(
+                proposition_id=proposition_id,
+                proposition=row.string("proposition"),
+                judgments=tuple(_parse_judgment(row, judgment) for judgment in judgments),
+            )
         )
-    if not propositions:
-        raise InputError(f"{path} holds no proposition", expected="at least one row", remedy="check the file")
-    return list(propositions.values())
+    return propositions
 
 
 def _parse_judgment(row: Row, value: object) -> Judgment:

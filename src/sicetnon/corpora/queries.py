@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from sicetnon.errors import InputError
-from sicetnon.jsonl import Row, read_rows
+from sicetnon.jsonl import Row, read_keyed_rows
 from sicetnon.types import Query, Stance
 
 PROPOSITION_FIELDS = ("claim", "query", "proposition", "text")
@@ -18,24 +17,18 @@ def read_queries(path: Path, *, top_k: int = 10) -> list[Query]:
         MalformedRow: bad JSON or UTF-8, a missing or wrongly typed field, an unknown stance, an ID seen before.
         InputError: the file cannot be opened or holds no query.
     """
-    queries: dict[str, Query] = {}
-    for row in read_rows(path):
-        query = _parse_query(row, top_k)
-        if query.query_id in queries:
-            raise row.fault(f'query_id "{query.query_id}" again', expected="each query_id once")
-        queries[str(query.query_id)] = query
-    if not queries:
-        raise InputError(f"{path} holds no query", expected="at least one row", remedy="check the file")
-    return list(queries.values())
+    return [
+        Query(
+            proposition=row.string(row.present(PROPOSITION_FIELDS)),
+            stance=_parse_stance(row),
+            top_k=top_k,
+            query_id=query_id,
+        )
+        for query_id, row in read_keyed_rows(path, "query_id")
+    ]
 
 
-def _parse_query(row: Row, top_k: int) -> Query:
-    query_id = row.string("query_id")
-    proposition = row.string(row.present(PROPOSITION_FIELDS))
-    return Query(proposition=proposition, stance=parse_stance(row), top_k=top_k, query_id=query_id)
-
-
-def parse_stance(row: Row) -> Stance:
+def _parse_stance(row: Row) -> Stance:
     stance = row.string("stance")
     if stance not in set(Stance):
         raise row.fault(f'stance "{stance}"', expected=" or ".join(f'"{name}"' for name in Stance))

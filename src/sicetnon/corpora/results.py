@@ -10,8 +10,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 from pathlib import Path
 
-from sicetnon.corpora.documents import treatment_row
-from sicetnon.jsonl import read_rows, write_rows
+from sicetnon.jsonl import Row, read_keyed_rows, write_rows
 from sicetnon.types import Hit
 
 
@@ -42,29 +41,27 @@ def read_results(path: Path) -> list[ResultRow]:
     """The rows of a results file in order.
 
     Raises:
-        MalformedRow: bad JSON or UTF-8, a row that is not of the form above, scores that rise, a query seen before.
-        InputError: the file cannot be opened.
+        MalformedRow: bad JSON or UTF-8, a row that is not of the form above, scores that rise, a document or query
+            seen before.
+        InputError: the file cannot be opened or holds no row.
     """
-    rows: dict[str, ResultRow] = {}
-    for row in read_rows(path):
-        results = row.fields.get("results")
-        fits = isinstance(results, list) and all(
-            isinstance(r, dict)
-            and isinstance(r.get("doc_id"), str)
-            and isinstance(r.get("score"), int | float)
-            and not isinstance(r.get("score"), bool)
-            for r in results
-        )
-        if not isinstance(results, list) or not fits:
-            raise row.fault('"results" is not a list of results', expected='objects with "doc_id" and "score"')
-        query_id = row.string("query_id")
-        if query_id in rows:
-            raise row.fault(f'query_id "{query_id}" again', expected="each query_id once")
-        scores = tuple(float(r["score"]) for r in results)
-        if any(later > earlier for earlier, later in pairwise(scores)):
-            raise row.fault("scores that rise", expected="results from the best to the worst")
-        rows[query_id] = ResultRow(query_id, tuple(r["doc_id"] for r in results), scores)
-    return list(rows.values())
+    return [_parse_result(query_id, row) for query_id, row in read_keyed_rows(path, "query_id")]
+
+
+def _parse_result(query_id: str, row: Row) -> ResultRow:
+    expected = 'a list of objects with "doc_id" and "score", each document once, from the best to the worst'
+    ids, scores = [], []
+    for result in row.items("results", expected=expected):
+        doc_id, score = (result.get("doc_id"), result.get("score")) if isinstance(result, dict) else (None, None)
+        if not isinstance(doc_id, str) or not isinstance(score, int | float) or isinstance(score, bool):
+            raise row.fault(f"the result {result!r}", expected=expected)
+        ids.append(doc_id)
+        scores.append(float(score))
+    if len(set(ids)) < len(ids):
+        raise row.fault("a document twice", expected=expected)
+    if any(later > earlier for earlier, later in pairwise(scores)):
+        raise row.fault("scores that rise", expected=expected)
+    return ResultRow(query_id, tuple(ids), tuple(scores))
 
 
 def hit_row(hit: Hit) -> dict[str, object]:
@@ -87,5 +84,5 @@ def hit_row(hit: Hit) -> dict[str, object]:
         "neither": hit.sides.neither,
         "passage": {"text": evidence.text, "start": evidence.passage.start, "end": evidence.passage.end},
         "sentence": {"text": sentence.of(document.text), "start": sentence.start, "end": sentence.end},
-        "treatment": treatment_row(hit.treatment) if hit.treatment else None,
+        "treatment": hit.treatment.as_row() if hit.treatment else None,
     }

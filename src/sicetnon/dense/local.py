@@ -23,6 +23,7 @@ if TYPE_CHECKING:
 INSTRUCTION = "Instruct: Given a legal proposition, retrieve court decisions that support or refute it\nQuery:"
 MAX_TOKENS = 512
 BATCH = 32
+SAMPLES, SAMPLE_BYTES = 64, 65_536  # of a file, for the fingerprint
 
 
 class LocalEncoder:
@@ -49,10 +50,12 @@ class LocalEncoder:
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, "", progress)
 
-    def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        return self._encode(texts, self._query_prompt, progress)
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """One text at a time: a query's vector depends on the query alone."""
+        vectors = [self._encode([text], self._query_prompt) for text in texts]
+        return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 
-    def _encode(self, texts: Sequence[str], prompt: str, progress: Progress | None) -> Vectors:
+    def _encode(self, texts: Sequence[str], prompt: str, progress: Progress | None = None) -> Vectors:
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         order = sorted(range(len(texts)), key=lambda text: (-len(texts[text]), text))
         for start in range(0, len(order), BATCH):
@@ -126,10 +129,16 @@ def _ensure_end(tokenizer: Any, path: Path) -> None:
 
 
 def _fingerprint(path: Path) -> str:
-    """Digest of the configuration, the tokenizer and the weights' sizes: cheap, and changes when the model does."""
+    """Digest of every file's name and size and of ``SAMPLES`` blocks spread over it, which is all of a small file.
+
+    A gigabyte of weights is not read whole at every start; training moves every block of them.
+    """
     digest = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file()):
-        digest.update(json.dumps([str(file.relative_to(path)), file.stat().st_size]).encode())
-        if file.suffix in {".json", ".txt"}:
-            digest.update(file.read_bytes())
+        size = file.stat().st_size
+        digest.update(json.dumps([str(file.relative_to(path)), size]).encode())
+        with file.open("rb") as source:
+            for start in range(0, size, max(SAMPLE_BYTES, size // SAMPLES)):
+                source.seek(start)
+                digest.update(source.read(SAMPLE_BYTES))
     return f"{path.name} {digest.hexdigest()[:12]}"

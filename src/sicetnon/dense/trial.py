@@ -6,11 +6,11 @@ For whoever has a time limit and does not know whether there is a GPU. Timed on 
 from __future__ import annotations
 
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from sicetnon.dense.encoder import Encoder, load_encoder
+from sicetnon.dense.encoder import Encoder, Vectors, load_encoder
 from sicetnon.errors import SicetnonError
 
 BUILD_SECONDS = 2_700  # of the hour that a build may take; the rest is for all else and for a slower moment
@@ -45,9 +45,9 @@ def hold_trial(path: Path, texts: Sequence[str]) -> Trial:
     sample = [text[:SAMPLE_CHARACTERS] for text in texts[::step][:SAMPLE_TEXTS]]
     encoder.encode_documents(sample[:1])  # the first call readies the device
     characters = sum(map(len, texts))
-    building = READINGS * characters / sum(map(len, sample)) * _time(encoder, sample)
+    building = READINGS * characters / sum(map(len, sample)) * _time(encoder.encode_documents, sample)
     asking = [text[:QUERY_CHARACTERS] for text in sample]
-    answering = loading + TEXTS_A_QUERY * BATCH_QUERIES / len(asking) * _time(encoder, asking)
+    answering = loading + TEXTS_A_QUERY * BATCH_QUERIES / len(asking) * _time(encoder.encode_queries, asking)
     figures = f"about {building:,.0f} s for the corpus and {answering:,.1f} s for a batch of {BATCH_QUERIES} queries"
     if building > BUILD_SECONDS or answering > QUERY_SECONDS:
         limits = f"{BUILD_SECONDS:,} s and {QUERY_SECONDS} s"
@@ -55,7 +55,7 @@ def hold_trial(path: Path, texts: Sequence[str]) -> Trial:
     return Trial(encoder, f"{path} is used: {figures}")
 
 
-def _time(encoder: Encoder, texts: Sequence[str]) -> float:
+def _time(encode: Callable[[Sequence[str]], Vectors], texts: Sequence[str]) -> float:
     started = time.perf_counter()
-    encoder.encode_documents(texts)
+    encode(texts)
     return time.perf_counter() - started

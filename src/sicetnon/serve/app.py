@@ -21,9 +21,11 @@ from starlette.routing import Route
 
 from sicetnon.errors import InputError
 from sicetnon.search import Searcher
-from sicetnon.serve.answer import find_answer, mark_sentence, name_tone, say_percent, say_probability, tell_side
 from sicetnon.serve.asking import Form, form_query, parse_query, read_form
-from sicetnon.serve.paragraphs import split_paragraphs
+from sicetnon.serve.marking import mark_sentence, name_tone, split_paragraphs
+from sicetnon.stance import tell_side
+from sicetnon.types import SideProbabilities
+from sicetnon.wording import say_percent, say_probability
 
 HEADERS = {
     "Content-Security-Policy": (
@@ -54,6 +56,10 @@ def create_app(searcher: Searcher) -> Starlette:
     return app
 
 
+def _name_side(sides: SideProbabilities) -> str:
+    return tell_side(sides) or "unclear"
+
+
 class _Pages:
     def __init__(self, searcher: Searcher) -> None:
         self._searcher = searcher
@@ -70,7 +76,7 @@ class _Pages:
             "json": lambda value: json.dumps(value, ensure_ascii=False),
             "path": lambda doc_id: quote(doc_id, safe=""),
             "percent": say_percent,
-            "side": tell_side,
+            "side": _name_side,
             "tone": name_tone,
             "words": say_probability,
         }
@@ -81,7 +87,7 @@ class _Pages:
             query = parse_query(form)
         except InputError as error:
             return self._tell_misuse(error, form)
-        answer = find_answer(self._searcher, query) if query else None
+        answer = self._searcher.search_both(query) if query else None
         return self._respond("search.html", {"form": form, "again": form_query(form), "answer": answer})
 
     def show_document(self, request: Request) -> Response:

@@ -9,14 +9,13 @@ from typing import TypeAlias
 from urllib.parse import urlencode
 
 from sicetnon.errors import InputError
-from sicetnon.types import Filters, Query
+from sicetnon.types import MIN_RELEVANCE, Filters, Query
 
 Form: TypeAlias = dict[str, str]
 """What was asked, as it was typed: every one of ``FIELDS``, empty where nothing was."""
 
 FIELDS = ("proposition", "as_of", "court", "from", "to")
 LONGEST_PROPOSITION = 2_000  # characters: no sentence of law is longer, and each one costs the encoder time
-MIN_RELEVANCE = 0.05
 ISO_DAY = re.compile(r"\d{4}-\d{2}-\d{2}", re.ASCII)
 
 

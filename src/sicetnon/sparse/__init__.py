@@ -8,6 +8,7 @@ from sicetnon.sparse.builder import SparseIndexBuilder
 from sicetnon.sparse.contract import build_index, search_file
 from sicetnon.sparse.index import Contribution, Explanation, ScoredDocument, SparseIndex
 from sicetnon.sparse.scoring import Bm25, CollectionStatistics, IdfOverlap, Scoring
+from sicetnon.sparse.topk import select_top
 
 __all__ = [
     "Bm25",
@@ -21,4 +22,5 @@ __all__ = [
     "SparseIndexBuilder",
     "build_index",
     "search_file",
+    "select_top",
 ]

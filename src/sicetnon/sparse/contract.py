@@ -7,22 +7,24 @@ Corpus rows are {"doc_id", "terms"}, query rows {"query_id", "terms"}, one JSON 
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
 
 from sicetnon.errors import InputError
-from sicetnon.jsonl import Row, read_rows, whole_file
+from sicetnon.jsonl import read_keyed_rows, read_rows, whole_file
 from sicetnon.sparse.builder import SparseIndexBuilder
 from sicetnon.sparse.index import SparseIndex
 from sicetnon.storage import Manifest
 
+_TERMS = 'a list of strings under "terms"'
 _PROGRESS_EVERY = 10_000  # rows
 
 
 def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] | None = None) -> Manifest:
     """Build an index from a corpus file; `report` is told now and then how many documents are in."""
     with SparseIndexBuilder(index_dir) as builder:
-        for row, doc_id, terms in _read_rows(corpus, "doc_id"):
+        for row in read_rows(corpus):
+            doc_id, terms = row.string("doc_id"), row.items("terms", expected=_TERMS)
             try:
                 builder.add(doc_id, terms)
             except InputError as error:
@@ -37,30 +39,19 @@ def search_file(index_dir: Path, queries: Path, output: Path, *, top_k: int = 10
 
     The output appears whole or not at all.
     """
+    if top_k < 0:
+        raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
     index = SparseIndex.open(index_dir)
-    seen: set[str] = set()
+    count = 0
     with whole_file(output) as sink:
-        for row, query_id, terms in _read_rows(queries, "query_id"):
+        for query_id, row in read_keyed_rows(queries, "query_id"):
+            terms = row.items("terms", expected=_TERMS)
             try:
                 ordinals, scores = index.rank(terms, top_k=top_k)
             except InputError as error:
                 raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
-            if query_id in seen:
-                raise row.fault(
-                    f"query ID {query_id!r} a second time", expected="each query once", remedy="remove one of the two"
-                )
-            seen.add(query_id)
             found = zip(index.doc_ids.take(ordinals), scores.tolist(), strict=True)
             results = [{"doc_id": doc_id, "score": score} for doc_id, score in found]
             sink.write(json.dumps({"query_id": query_id, "results": results}) + "\n")
-    return len(seen)
-
-
-def _read_rows(path: Path, id_field: str) -> Iterator[tuple[Row, str, list[str]]]:
-    """Yield each row with its ID and terms; whether every term is a string is left to who takes them."""
-    for row in read_rows(path):
-        terms = row.fields.get("terms")
-        if not isinstance(terms, list):
-            found = f'"terms" is of type {type(terms).__name__}' if "terms" in row.fields else 'no field "terms"'
-            raise row.fault(found, expected="a list of strings")
-        yield row, row.string(id_field), terms
+            count += 1
+    return count

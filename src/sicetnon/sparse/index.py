@@ -119,6 +119,11 @@ class SparseIndex:
         return self._statistics
 
     @property
+    def tie_rank(self) -> NDArray[np.int32]:
+        """The place of each document's ID, by ordinal, among all IDs in code point order: int32[document_count]."""
+        return self._tie_rank
+
+    @property
     def doc_ids(self) -> StringTable:
         """The document IDs by ordinal."""
         return self._documents

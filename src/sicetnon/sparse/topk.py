@@ -14,27 +14,29 @@ _GROUPS_PER_RESULT = 16
 _FEWEST_GROUPS = 1024  # long enough rows for NumPy to take the maxima at memory speed
 
 
-def select_top(scores: NDArray[np.float64], tie_rank: NDArray[np.int32], k: int) -> NDArray[np.intp]:
-    """Return the ordinals of the k best documents with a score above 0, best first (fewer where there are fewer).
+def select_top(
+    scores: NDArray[np.float64], tie_rank: NDArray[np.int32], k: int, *, floor: float = 0.0
+) -> NDArray[np.intp]:
+    """Return the ordinals of the k best documents with a score above `floor`, best first (fewer where there are fewer).
 
     scores: float64[n], by document ordinal. tie_rank: int32[n], a permutation; among equal scores the lower is better.
     """
     if k == 0:
         return np.empty(0, np.intp)
-    floor = _bound_kth(scores, k)
-    candidates = np.flatnonzero(scores >= floor if floor > 0 else scores > 0)
+    bound = _bound_kth(scores, k, floor)
+    candidates = np.flatnonzero(scores >= bound if bound > floor else scores > floor)
     if len(candidates) > k:
         candidates = _drop_beyond(candidates, scores, tie_rank, k)
     order = np.lexsort((tie_rank[candidates], -scores[candidates]))
     return candidates[order]
 
 
-def _bound_kth(scores: NDArray[np.float64], k: int) -> float:
-    """Return a lower bound of the k-th highest score, 0 where none is cheap."""
+def _bound_kth(scores: NDArray[np.float64], k: int, floor: float) -> float:
+    """Return a lower bound of the k-th highest score, `floor` where none is cheap."""
     groups = max(_GROUPS_PER_RESULT * k, _FEWEST_GROUPS)
     width = len(scores) // groups
     if width <= 1:  # fewer than two documents a group: the scores themselves are as quick to sift
-        return 0.0
+        return floor
     # Group g holds the documents g, g + groups, ...: strided groups let NumPy compare whole rows at a time.
     maxima = scores[: width * groups].reshape(width, groups).max(axis=0)
     return float(np.partition(maxima, groups - k)[groups - k])

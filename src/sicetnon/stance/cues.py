@@ -4,11 +4,23 @@ from __future__ import annotations
 
 import re
 
+_AUXILIARIES = "is are was were can could may might must shall should will would does do did has have had"
+AUXILIARIES = _AUXILIARIES.split()
+_CONTRACTIONS = (
+    "isn't aren't wasn't weren't couldn't mustn't shouldn't wouldn't doesn't don't didn't hasn't haven't hadn't"
+)
+# Contracted denial -> the auxiliary that it denies.
+CONTRACTIONS = {word: word.removesuffix("n't") for word in _CONTRACTIONS.split()} | {
+    "can't": "can",
+    "cannot": "can",
+    "shan't": "shall",
+    "won't": "will",
+    "needn't": "need",
+}
 _NEGATIONS = """
-    not no never neither nor none cannot can't don't doesn't didn't isn't aren't wasn't weren't won't shouldn't
-    needn't mustn't without nothing nobody hardly lacks lack lacked lacking fails fail failed failing
+    not no never neither nor none without nothing nobody hardly lacks lack lacked lacking fails fail failed failing
 """
-NEGATIONS = frozenset(_NEGATIONS.split())
+NEGATIONS = frozenset(_NEGATIONS.split()) | CONTRACTIONS.keys()
 
 # Concept -> words that affirm it, words that deny it.
 OPPOSITES: dict[str, tuple[str, str]] = {

@@ -53,24 +53,17 @@ class StanceModel:
 
     def judge(self, claim: Claim, reading: Reading) -> Verdict:
         """The side of a document, which has at least one sentence, toward a proposition."""
-        sentence, passage = self.find_evidence(claim, reading)
+        sentence, passage = find_evidence(self.evidence_weights, evidence_features(claim, reading))
         features = side_features(claim, reading, sentence, passage)
-        supports, refutes, neither = self.side_probabilities(features[None])[0].tolist()
+        logits = self.side_logits(features[None]) / self.temperature
+        supports, refutes, neither = softmax(logits)[0].tolist()
         return Verdict(SideProbabilities(supports=supports, refutes=refutes, neither=neither), sentence, passage)
 
-    def find_evidence(self, claim: Claim, reading: Reading) -> tuple[int, slice]:
-        """The carrying sentence, and the passage around it, as numbers of ``reading``'s sentences."""
-        scores = evidence_features(claim, reading) @ self.evidence_weights
-        sentence = int(scores.argmax())
-        return sentence, slice(max(0, sentence - CONTEXT), sentence + CONTEXT + 1)
-
-    def side_probabilities(self, features: Floats) -> Floats:
-        """float64 [n, len(SIDE_FEATURES)] -> float64 [n, 3] in the order of ``SIDES``; rows sum to 1."""
+    def side_logits(self, features: Floats) -> Floats:
+        """float64 [n, len(SIDE_FEATURES)] -> float64 [n, 3] in the order of ``SIDES``, before the temperature."""
         standard = (features - self.side_mean) / self.side_scale
-        logits = (standard @ self.side_weights[:, :-1].T + self.side_weights[:, -1]) / self.temperature
-        odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-        probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)
-        return probabilities
+        logits: Floats = standard @ self.side_weights[:, :-1].T + self.side_weights[:, -1]
+        return logits
 
     @classmethod
     def bundled(cls) -> Self:
@@ -133,3 +126,19 @@ class StanceModel:
     @property
     def fingerprint(self) -> str:
         return hashlib.sha256(self.to_json().encode()).hexdigest()[:12]
+
+
+def find_evidence(weights: Floats, features: Floats) -> tuple[int, slice]:
+    """The carrying sentence, and the passage around it, as numbers of a reading's sentences.
+
+    ``weights`` float64 [len(EVIDENCE_FEATURES)]; ``features`` as ``evidence_features`` gives them.
+    """
+    sentence = int((features @ weights).argmax())
+    return sentence, slice(max(0, sentence - CONTEXT), sentence + CONTEXT + 1)
+
+
+def softmax(logits: Floats) -> Floats:
+    """Rows of ``logits`` to probabilities."""
+    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
+    probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)
+    return probabilities

@@ -8,16 +8,13 @@ from __future__ import annotations
 
 import re
 
-_AUXILIARIES = "is are was were can could may might must shall should will would does do did has have had"
-AUXILIARIES = _AUXILIARIES.split()
+from sicetnon.stance.cues import AUXILIARIES, CONTRACTIONS
+from sicetnon.text import straighten_quotes
+
 # Denied verb phrase -> the same affirmed.
 AFFIRMED = {
     **{f"{auxiliary} not": auxiliary for auxiliary in AUXILIARIES},
-    **{f"{auxiliary}n't": auxiliary for auxiliary in AUXILIARIES},
-    "can't": "can",
-    "cannot": "can",
-    "shan't": "shall",
-    "won't": "will",
+    **CONTRACTIONS,
     "must not": "may",
     "mustn't": "may",
     "need not": "must",
@@ -35,7 +32,7 @@ SIBILANTS = ("sses", "xes", "ches", "shes", "zzes")
 
 def negate(proposition: str) -> str:
     """The proposition with its first denial taken out, or else its first auxiliary or verb denied."""
-    text = proposition.replace("\u2019", "'")
+    text = straighten_quotes(proposition)
     if denial := DENIAL.search(text):
         return _replace(text, denial, AFFIRMED[denial[1].lower()])
     if text.startswith("No "):

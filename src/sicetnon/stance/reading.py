@@ -17,7 +17,7 @@ import numpy as np
 
 from sicetnon.dense.encoder import Vectors
 from sicetnon.stance.cues import ANSWER, HOLDING, KEPT_STOP_WORDS, NEGATIONS, OPPOSITES, REPORTED
-from sicetnon.text import STOP_WORDS, stem
+from sicetnon.text import STOP_WORDS, stem, straighten_quotes
 
 TOKEN = re.compile(r"[a-z0-9]+(?:'[a-z]+)?|[.,;:?!()\"]|--")
 CLAUSE_END = frozenset('.,;:?!()"') | {"--", "but", "although", "though", "because", "unless", "while", "whereas"}
@@ -65,7 +65,7 @@ def read_statement(sentence: str) -> Statement:
     signs: dict[str, list[int]] = {}
     negations = 0
     sign, reach = 1, 0
-    for token in TOKEN.findall(sentence.lower().replace("\u2019", "'")):
+    for token in TOKEN.findall(straighten_quotes(sentence.lower())):
         reach -= 1
         if token in CLAUSE_END or reach < 0:
             sign = 1

@@ -20,7 +20,7 @@ UNFINISHED_MANIFEST_NAME = "manifest.json.unfinished"
 LOCK_NAME = "write.lock"
 GENERATION_PATTERN = re.compile(r"generation-\d{6,}", re.ASCII)
 
-_REBUILD = "restore it from a copy or build the index again"
+REBUILD = "restore it from a copy or build the index again"
 _SHA256 = re.compile(r"[0-9a-f]{64}", re.ASCII)
 
 
@@ -80,9 +80,9 @@ def parse_manifest(text: bytes, *, path: Path, kind: str | None) -> Manifest:
     try:
         fields = json.loads(text.decode("utf-8"))
     except (ValueError, RecursionError):
-        raise IndexDamaged(f"{path} is not JSON", expected="the manifest of an index", remedy=_REBUILD) from None
+        raise IndexDamaged(f"{path} is not JSON", expected="the manifest of an index", remedy=REBUILD) from None
     if not isinstance(fields, dict):
-        raise IndexDamaged(f"{path} is not a JSON object", expected="the manifest of an index", remedy=_REBUILD)
+        raise IndexDamaged(f"{path} is not a JSON object", expected="the manifest of an index", remedy=REBUILD)
     version = _take_integer(path, fields, "format_version")
     if version > FORMAT_VERSION:
         raise IndexTooNew(
@@ -139,7 +139,7 @@ def _take_object(path: Path, fields: Mapping[str, Any], name: str) -> dict[str, 
 
 
 def _refuse_field(path: Path, name: str, expected: str) -> IndexDamaged:
-    return IndexDamaged(f"{path} has no usable field {name!r}", expected=expected, remedy=_REBUILD)
+    return IndexDamaged(f"{path} has no usable field {name!r}", expected=expected, remedy=REBUILD)
 
 
 def _refuse_missing(directory: Path) -> NoReturn:

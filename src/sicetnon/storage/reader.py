@@ -17,13 +17,12 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 from sicetnon.errors import IndexDamaged, IndexDirectoryError
-from sicetnon.storage.format import Manifest, name_generation, read_manifest
+from sicetnon.storage.format import REBUILD, Manifest, name_generation, read_manifest
 
 T = TypeVar("T")
 
 # A writer may commit while a reader opens; that it does so three times over within one open is no accident.
 _ATTEMPTS = 3
-_RESTORE = "restore it from a copy or build the index again"
 
 
 @dataclass(frozen=True, slots=True)
@@ -58,6 +57,12 @@ class StoredDirectory:
         if name not in self.counts:
             raise self.damage(f"the manifest of {self.directory} has no count {name!r}", expected="that count")
         return self.counts[name]
+
+    def setting(self, name: str) -> Any:
+        """Return one setting; a manifest without it is damaged."""
+        if name not in self.settings:
+            raise self.damage(f"the manifest of {self.directory} has no setting {name!r}", expected="that setting")
+        return self.settings[name]
 
     def path(self, name: str) -> Path:
         """Return the path of a file that the manifest lists."""
@@ -126,7 +131,7 @@ class StoredDirectory:
 
     def damage(self, found: str, *, expected: str) -> IndexDamaged:
         """Return the error for something of this directory that is not as it was written."""
-        return IndexDamaged(found, expected=expected, remedy=_RESTORE)
+        return IndexDamaged(found, expected=expected, remedy=REBUILD)
 
     def _is_whole(self, name: str) -> bool:
         try:

@@ -25,7 +25,12 @@ _local = threading.local()
 
 def analyze(text: str) -> list[str]:
     """The terms of ``text`` in order of appearance, repeats kept."""
-    return stem([token for token in TOKEN.findall(text.lower().replace("\u2019", "'")) if token not in STOP_WORDS])
+    return stem([token for token in TOKEN.findall(straighten_quotes(text.lower())) if token not in STOP_WORDS])
+
+
+def straighten_quotes(text: str) -> str:
+    """The text with typewriter apostrophes, as in "can't"."""
+    return text.replace("\u2019", "'")
 
 
 def stem(words: list[str]) -> list[str]:

@@ -8,6 +8,8 @@ from __future__ import annotations
 import numpy as np
 import numpy.typing as npt
 
+from sicetnon.stance.model import softmax
+
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -40,13 +42,6 @@ def fit_multinomial(features: Floats, classes: Ints, *, class_count: int, penalt
         if np.abs(step).max() < TOLERANCE:
             break
     return weights.reshape(class_count, width)
-
-
-def softmax(logits: Floats) -> Floats:
-    """Rows of ``logits`` to probabilities."""
-    odds = np.exp(logits - logits.max(axis=1, keepdims=True))
-    probabilities: Floats = odds / odds.sum(axis=1, keepdims=True)
-    return probabilities
 
 
 def log_loss(probabilities: Floats, classes: Ints) -> float:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass, replace
 
 import numpy as np
 import numpy.typing as npt
@@ -13,10 +13,10 @@ from sicetnon.dense import Encoder
 from sicetnon.errors import InputError
 from sicetnon.stance import Claim, Reading, StanceModel, Statement, negate, read_statement
 from sicetnon.stance.cues import OPPOSITES
-from sicetnon.stance.features import SIDE_FEATURES, evidence_features, side_features
-from sicetnon.stance.model import SIDES
+from sicetnon.stance.features import evidence_features, side_features
+from sicetnon.stance.model import SIDES, find_evidence, softmax
 from sicetnon.text import split_sentences
-from sicetnon.train.logistic import Floats, Ints, fit_multinomial, fit_temperature, log_loss, softmax
+from sicetnon.train.logistic import Floats, Ints, fit_multinomial, fit_temperature, log_loss
 from sicetnon.types import Document, JudgedProposition, Judgment, Side
 
 FOLDS = 5
@@ -53,14 +53,12 @@ class StanceReport:
     evidence_sentence: float
     evidence_passage: float
 
-    def as_dict(self) -> dict[str, object]:
-        return asdict(self)
-
 
 @dataclass(frozen=True, slots=True)
 class _Pair:
     claim: Claim
     reading: Reading
+    evidence_features: Floats
     evidence: int | None  # number of the marked sentence
     side: int  # index into SIDES
     fold: int
@@ -96,13 +94,12 @@ def train_stance(
             continue
         model = _fit([pair for pair in pairs if pair.fold != fold])
         tested = [pair for pair in pairs if pair.fold == fold]
-        logits[held_out] = _logits(model, tested)
+        logits[held_out] = model.side_logits(_side_features(model.evidence_weights, tested))
         found += [_evidence_found(model, pair) for pair in tested if pair.evidence is not None]
         mean, scale, weights = _fit_standardised(claims[~held_out], sides[~held_out], SIDE_PENALTY)
         claim_only[held_out] = ((claims[held_out] - mean) / scale) @ weights[:, :-1].T + weights[:, -1]
     temperature = fit_temperature(logits, sides)
-    final = _fit(pairs)
-    model = StanceModel(final.evidence_weights, final.side_mean, final.side_scale, final.side_weights, temperature)
+    model = replace(_fit(pairs), temperature=temperature)
     probabilities = softmax(logits / temperature)
     shares = np.bincount(sides, minlength=len(SIDES)) / len(sides)
     report = StanceReport(
@@ -116,8 +113,8 @@ def train_stance(
         brier=float(((probabilities - np.eye(len(SIDES))[sides]) ** 2).sum(axis=1).mean()),
         calibration_error=calibration_error(probabilities, sides),
         temperature=temperature,
-        evidence_sentence=float(np.mean([sentence for sentence, _ in found])) if found else 0.0,
-        evidence_passage=float(np.mean([passage for _, passage in found])) if found else 0.0,
+        evidence_sentence=float(np.mean([sentence for sentence, _ in found])),
+        evidence_passage=float(np.mean([passage for _, passage in found])),
     )
     return model, report
 
@@ -156,17 +153,20 @@ def _read_pairs(
     for doc_id in wanted:
         readings[doc_id] = Reading(texts[doc_id], flat[start : start + len(texts[doc_id])])
         start += len(texts[doc_id])
-    vectors = encoder.encode_queries([p.proposition for p in propositions])
-    denials = encoder.encode_queries([negate(p.proposition) for p in propositions])
+    texts_asked = [p.proposition for p in propositions]
+    vectors = encoder.encode_queries(texts_asked)
+    denials = encoder.encode_queries([negate(text) for text in texts_asked])
+    claims = map(Claim, map(read_statement, texts_asked), vectors, denials)
     return [
         _Pair(
-            claim=Claim(read_statement(p.proposition), vector, denial),
+            claim=claim,
             reading=readings[judgment.doc_id],
+            evidence_features=evidence_features(claim, readings[judgment.doc_id]),
             evidence=_marked_sentence(p, judgment, texts[judgment.doc_id]),
             side=SIDES.index(judgment.side),
             fold=_fold(judgment.doc_id),
         )
-        for p, vector, denial in zip(propositions, vectors, denials, strict=True)
+        for p, claim in zip(propositions, claims, strict=True)
         for judgment in p.judgments
     ]
 
@@ -192,15 +192,11 @@ def _fold(doc_id: str) -> int:
 
 def _fit(pairs: Sequence[_Pair]) -> StanceModel:
     marked = [pair for pair in pairs if pair.evidence is not None]
-    rows = [evidence_features(pair.claim, pair.reading) for pair in marked]
-    carries = [np.arange(len(row)) == pair.evidence for row, pair in zip(rows, marked, strict=True)]
-    two = fit_multinomial(
-        np.concatenate(rows), np.concatenate(carries).astype(np.int64), class_count=2, penalty=EVIDENCE_PENALTY
-    )
+    rows = np.concatenate([pair.evidence_features for pair in marked])
+    carries = np.concatenate([np.arange(len(pair.evidence_features)) == pair.evidence for pair in marked])
+    two = fit_multinomial(rows, carries.astype(np.int64), class_count=2, penalty=EVIDENCE_PENALTY)
     evidence_weights = two[1, :-1] - two[0, :-1]
-    neutral = np.zeros((len(SIDES), len(SIDE_FEATURES) + 1))
-    finder = StanceModel(evidence_weights, neutral[0, :-1], neutral[0, :-1] + 1, neutral, 1.0)
-    features = _side_features(finder, pairs)
+    features = _side_features(evidence_weights, pairs)
     sides = np.array([pair.side for pair in pairs])
     return StanceModel(evidence_weights, *_fit_standardised(features, sides, SIDE_PENALTY), 1.0)
 
@@ -213,20 +209,17 @@ def _fit_standardised(features: Floats, classes: Ints, penalty: float) -> tuple[
     return mean, scale, weights
 
 
-def _side_features(model: StanceModel, pairs: Sequence[_Pair]) -> Floats:
+def _side_features(evidence_weights: Floats, pairs: Sequence[_Pair]) -> Floats:
     return np.array(
-        [side_features(pair.claim, pair.reading, *model.find_evidence(pair.claim, pair.reading)) for pair in pairs]
+        [
+            side_features(pair.claim, pair.reading, *find_evidence(evidence_weights, pair.evidence_features))
+            for pair in pairs
+        ]
     )
 
 
-def _logits(model: StanceModel, pairs: Sequence[_Pair]) -> Floats:
-    standard = (_side_features(model, pairs) - model.side_mean) / model.side_scale
-    logits: Floats = standard @ model.side_weights[:, :-1].T + model.side_weights[:, -1]
-    return logits
-
-
 def _evidence_found(model: StanceModel, pair: _Pair) -> tuple[bool, bool]:
-    sentence, passage = model.find_evidence(pair.claim, pair.reading)
+    sentence, passage = find_evidence(model.evidence_weights, pair.evidence_features)
     return sentence == pair.evidence, pair.evidence in range(*passage.indices(len(pair.reading.sentences)))
 
 

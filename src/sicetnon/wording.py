@@ -1,0 +1,16 @@
+"""How probabilities are told to people, on the terminal and on the page."""
+
+from __future__ import annotations
+
+PROBABILITY_WORDS = ((0.9, "very likely"), (0.7, "likely"), (0.5, "more likely than not"), (0.0, "perhaps"))
+LEAST, MOST = 1, 99  # percent told as a figure: no model can be surer
+
+
+def say_probability(probability: float) -> str:
+    return next(words for least, words in PROBABILITY_WORDS if probability >= least)
+
+
+def say_percent(probability: float) -> str:
+    """A whole percentage; never 0 or 100."""
+    percent = round(probability * 100)
+    return f"under {LEAST}%" if percent < LEAST else f"over {MOST}%" if percent > MOST else f"{percent}%"
