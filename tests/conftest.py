@@ -108,9 +108,9 @@ class CheapEncoder:
         units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
 
-    def encode_queries(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
         """Do the same."""
-        return self.encode_documents(texts, progress)
+        return self.encode_documents(texts)
 
 
 @dataclass(frozen=True)
@@ -182,7 +182,7 @@ def other_encoder() -> CheapEncoder:
 @pytest.fixture(scope="session")
 def encoder() -> Encoder:
     """Load the embedded encoder once."""
-    return load_encoder(threads=1)
+    return load_encoder()
 
 
 @pytest.fixture(scope="session")

@@ -22,6 +22,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "types": set(),
     "errors": set(),
     "jsonl": {"errors"},
+    "wording": set(),
     "storage": {"errors", VERSION},
     "sparse": {*BELOW, "storage"},
     "text": {"types", "errors"},
@@ -34,7 +35,19 @@ MAY_IMPORT: dict[str, set[str]] = {
     "search": {*BELOW, "corpora", "text", "dense", "stance", *INDEXES, "relevance"},
     "train": {*BELOW, "corpora", "text", "dense", "stance", *INDEXES, "relevance", "ingest", "search"},
     "evaluate": {*BELOW, "corpora"},
-    "serve": {*BELOW, VERSION, "corpora", "text", "dense", "stance", *INDEXES, "relevance", "ingest", "search"},
+    "serve": {
+        *BELOW,
+        VERSION,
+        "wording",
+        "corpora",
+        "text",
+        "dense",
+        "stance",
+        *INDEXES,
+        "relevance",
+        "ingest",
+        "search",
+    },
     "scale": {*BELOW, "corpora", "text", "dense", "stance", *INDEXES, "relevance", "ingest", "search"},
     "__main__": {"cli"},
 }
@@ -94,7 +107,7 @@ def test_rooms(file: Path) -> None:
 
 def test_no_index_below_ingest() -> None:
     """Texts, corpora, encoders and the stance model never import an index."""
-    for file in files_of("text", "corpora", "dense", "stance", "jsonl", "types", "errors"):
+    for file in files_of("text", "corpora", "dense", "stance", "jsonl", "types", "errors", "wording"):
         assert not {name.partition(".")[0] for name in own_imports(file)} & INDEXES, file
 
 
@@ -118,10 +131,10 @@ def test_no_ray() -> None:
 
 
 def test_engine_and_records_import_numpy_at_most() -> None:
-    """The engine and its storage use NumPy and the standard library; records, errors and readers not even that."""
+    """The engine and its storage use NumPy and the standard library; records, readers and wording not even that."""
     for file in files_of("sparse", "storage"):
         assert foreign_imports(file) <= {"numpy"}, file
-    for file in files_of("types", "errors", "jsonl", "corpora"):
+    for file in files_of("types", "errors", "jsonl", "wording", "corpora"):
         assert foreign_imports(file) == set(), file
 
 

@@ -19,9 +19,10 @@ import sicetnon
 from sicetnon.collection import Collection
 from sicetnon.corpora import read_documents
 from sicetnon.errors import IndexForeign, IndexLocked, IndexNotFound, InputError, MalformedRow
-from sicetnon.ingest import IndexReport, build_index, describe_build
+from sicetnon.ingest import BUNDLED, IndexReport, build_index, digest_corpus
 from sicetnon.search import Searcher
 from sicetnon.stance import StanceModel
+from sicetnon.storage import StoredDirectory
 from sicetnon.types import Document, Query, Ranking
 
 BAD_LINE = 70_001
@@ -68,7 +69,8 @@ def test_by_hand(tmp_path: Path, cheap_encoder: Any) -> None:
     text = documents[0].text
     assert [span.of(text) for span in collection.sentences.spans(0)] == ["One phone.", "Two phones.", "Three cars."]
     assert [span.of(text) for span in collection.passages.spans(0)] == ["One phone. Two phones.", "Three cars."]
-    assert collection.counts == {"documents": 2, "passages": 3, "sentences": 4}
+    counts = StoredDirectory.open(tmp_path / "index", kind="legal").counts
+    assert counts == {"documents": 2, "passages": 3, "sentences": 4}
     expected = cheap_encoder.encode_documents(["One phone. Two phones.", "Three cars."])
     assert (collection.passages.vectors[:2] == expected).all()
     mean = expected.sum(axis=0) / np.linalg.norm(expected.sum(axis=0))
@@ -92,15 +94,11 @@ def test_same_input_same_bytes(tmp_path: Path, small_corpus: tuple[Document, ...
 
 
 def test_settings(old_index: Path, small_corpus: tuple[Document, ...], cheap_encoder: Any) -> None:
-    """An index says of itself what would be said of the same build, and something else of any other."""
-    settings = Collection.open(old_index).settings
-    assert settings == describe_build(small_corpus, encoder=cheap_encoder)
-    others = [
-        describe_build(small_corpus[::-1], encoder=cheap_encoder),
-        describe_build(small_corpus),
-        describe_build(small_corpus, encoder=cheap_encoder, stance_model=StanceModel.bundled()),
-    ]
-    assert settings not in others
+    """An index says which corpus, encoder and stance model it is of; another order is another corpus."""
+    settings = StoredDirectory.open(old_index, kind="legal").settings
+    assert settings["corpus_digest"] == digest_corpus(small_corpus) != digest_corpus(small_corpus[::-1])
+    assert (settings["encoder"], settings["encoder_fingerprint"]) == (cheap_encoder.name, cheap_encoder.fingerprint)
+    assert settings["stance_model"] == BUNDLED
 
 
 def test_stance_model_is_kept(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_encoder: Any) -> None:

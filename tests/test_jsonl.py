@@ -14,7 +14,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sicetnon.errors import InputError, MalformedRow
-from sicetnon.jsonl import Row, read_rows, whole_file, write_rows
+from sicetnon.jsonl import Row, read_keyed_rows, read_rows, whole_file, write_rows
 
 WriteLines = Callable[..., Path]
 NO_SURROGATES = st.text(st.characters(exclude_categories=["Cs"]))
@@ -133,6 +133,63 @@ def test_string_field(fields: dict[str, object], found: str) -> None:
 def test_string_field_is_kept_as_it_is() -> None:
     """White space around a string is part of it."""
     assert Row(Path("rows.jsonl"), 1, {"name": " a "}).string("name") == " a "
+
+
+@pytest.mark.parametrize(
+    ("fields", "found"),
+    [
+        ({"x": 1}, 'no field "names"'),
+        ({"names": None}, '"names" is null'),
+        ({"names": "a"}, '"names" is a string'),
+        ({"names": 3}, '"names" is a number'),
+        ({"names": False}, '"names" is a boolean'),
+        ({"names": {"a": 1}}, '"names" is an object'),
+    ],
+)
+def test_list_field(fields: dict[str, object], found: str) -> None:
+    """A list that is missing or of another type is a fault that says what is there and what of was expected."""
+    with pytest.raises(MalformedRow, match=f"rows.jsonl, line 7: {found}; expected a list of names; correct that line"):
+        Row(Path("rows.jsonl"), 7, fields).items("names", expected="a list of names")
+
+
+def test_list_field_is_kept_as_it_is() -> None:
+    """A list comes as it is, whatever is in it, also where it is empty."""
+    for value in ([], ["a", 1, None]):
+        assert Row(Path("r"), 1, {"names": value}).items("names", expected="a list") == value
+
+
+def test_keyed_rows(write_lines: WriteLines) -> None:
+    """Rows come in order and one at a time, each with the string under its key."""
+    path = write_lines('{"id": "b", "x": 1}', '{"id": "a"}', "{")
+    rows = read_keyed_rows(path, "id")
+    assert next(rows) == ("b", Row(path, 1, {"id": "b", "x": 1}))
+    assert next(rows) == ("a", Row(path, 2, {"id": "a"}))
+    with pytest.raises(MalformedRow, match="line 3: invalid JSON"):
+        next(rows)
+
+
+@pytest.mark.parametrize(
+    ("line", "found"),
+    [
+        ('{"id": "a"}', r'id "a" again \(first on line 1\); expected each id once; remove or rename one of the two'),
+        ('{"x": 1}', r'no field "id" \(found "x"\)'),
+        ('{"id": null}', '"id" is null'),
+        ('{"id": ["c"]}', '"id" is a list'),
+        ('{"id": " "}', '"id" is empty'),
+    ],
+)
+def test_keys_that_are_refused(write_lines: WriteLines, line: str, found: str) -> None:
+    """A key that repeats names the line where it stood first; one that is missing or no string is named too."""
+    rows = read_keyed_rows(write_lines('{"id": "a"}', '{"id": "b"}', line), "id")
+    assert [key for key, _ in (next(rows), next(rows))] == ["a", "b"]
+    with pytest.raises(MalformedRow, match=f"rows.jsonl, line 3: {found}"):
+        next(rows)
+
+
+def test_no_keyed_row(write_lines: WriteLines) -> None:
+    """A file without rows is an error that names it and the key."""
+    with pytest.raises(InputError, match=r'rows\.jsonl holds no row; expected at least one with "id"'):
+        list(read_keyed_rows(write_lines("", " "), "id"))
 
 
 def test_first_present_name() -> None:

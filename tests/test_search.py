@@ -18,13 +18,15 @@ from sicetnon.dense import QUERIES_AT_ONCE, Encoder
 from sicetnon.errors import InputError, ModelError
 from sicetnon.ingest import build_index
 from sicetnon.search import CANDIDATES, Searcher
-from sicetnon.types import Document, Filters, Query, Ranking, Stance
+from sicetnon.stance import StanceModel
+from sicetnon.types import BothSides, Document, Filters, Query, Ranking, SideProbabilities, Stance
 
 PROPOSITION = "The police may search a phone without a warrant."
 WORDS = ["police", "phone", "warrant", "search", "car", "flag", "court", "may", "not", "void", "fence", "salute", "?"]
 PROPOSITIONS = st.lists(st.sampled_from(WORDS), min_size=1, max_size=6).map(" ".join)
 FIRST_DAY = date(1950, 1, 1)
 MADE_COUNT = 180
+CLEAR_LEAD = 0.05
 FILTERS = st.builds(
     Filters,
     courts=st.lists(st.sampled_from(["Court A", "COURT B", "none"]), max_size=2).map(tuple),
@@ -128,6 +130,60 @@ def test_many_as_one_at_a_time(made: tuple[Searcher, dict[str, Document]], asked
     assert list(searcher.search_many(queries)) == [searcher.search(query) for query in queries]
 
 
+NEIGHBOURS = st.lists(
+    st.builds(
+        Query,
+        proposition=st.just(""),
+        stance=st.sampled_from(Stance),
+        top_k=st.sampled_from([1, 7, 7, CANDIDATES + 10]),
+        filters=st.just(Filters()) | FILTERS,
+        as_of=st.sampled_from([None, None, FIRST_DAY + timedelta(200)]),
+        min_relevance=st.sampled_from([0.0, 0.0, 0.05]),
+        query_id=st.sampled_from([None, "q1", "q2"]),
+    ),
+    min_size=1,
+    max_size=4,
+)
+
+
+@settings(deadline=None, max_examples=20)
+@given(st.lists(st.tuples(PROPOSITIONS, NEIGHBOURS), min_size=1, max_size=4))
+def test_neighbours_as_one_at_a_time(
+    made: tuple[Searcher, dict[str, Document]], asked: list[tuple[str, list[Query]]]
+) -> None:
+    """Stances of one proposition side by side, of other cutoffs, filters and days, get what each gets alone."""
+    searcher, documents = made
+    queries = [replace(query, proposition=proposition) for proposition, group in asked for query in group]
+    rankings = list(searcher.search_many(queries))
+    assert rankings == [searcher.search(query) for query in queries]
+    for ranking in rankings:
+        check_ranking(ranking, documents)
+
+
+def test_neighbours_are_judged_once(
+    made: tuple[Searcher, dict[str, Document]], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Three stances of one proposition side by side cost the judging of one; other filters cost it again."""
+    judged: list[object] = []
+    judge = StanceModel.judge
+
+    def watch(model: StanceModel, claim: Any, reading: Any) -> Any:
+        judged.append(reading)
+        return judge(model, claim, reading)
+
+    monkeypatch.setattr(StanceModel, "judge", watch)
+    searcher, _ = made
+    queries = [Query(proposition="police phone", stance=stance, query_id=stance) for stance in Stance]
+    for asked, times in (
+        (queries, 1),
+        (queries * 2, 1),
+        ([replace(queries[0], filters=Filters(decided_from=FIRST_DAY)), *queries], 2),
+    ):
+        judged.clear()
+        list(searcher.search_many(asked))
+        assert len(judged) == times * CANDIDATES
+
+
 def test_many_with_the_embedded_encoder(small_searcher: Searcher) -> None:
     """With the embedded encoder too, a ranking does not depend on the queries beside it."""
     propositions = [PROPOSITION, "Fences must be removed.", "A flag may be burned."] * 7
@@ -229,22 +285,54 @@ def test_min_relevance(bundled_searcher: Searcher) -> None:
 def test_both_sides(
     made: tuple[Searcher, dict[str, Document]], proposition: str, top_k: int, stance: Stance, least: float
 ) -> None:
-    """A document stands on one side at most, on the one it is likelier to take, whatever stance was asked for."""
+    """A document stands in one list at most: on the side it clearly takes or on none, whatever stance was asked for."""
     searcher, documents = made
     query = Query(proposition=proposition, top_k=top_k, stance=stance, min_relevance=least)
-    supported, refuted = searcher.search_both(query)
-    assert (supported.query.stance, refuted.query.stance) == (Stance.SUPPORTED, Stance.REFUTED)
-    assert not set(ids(supported)) & set(ids(refuted))
-    for ranking in (supported, refuted):
+    answer = searcher.search_both(query)
+    assert answer.query == query
+    supported, refuted, unclear = rankings_of(answer)
+    found = [*ids(supported), *ids(refuted), *ids(unclear)]
+    assert len(set(found)) == len(found)
+    for ranking in (supported, refuted, unclear):
         check_ranking(ranking, documents)
-    assert all(hit.sides.supports >= hit.sides.refutes for hit in supported.hits)
-    assert all(hit.sides.refutes > hit.sides.supports for hit in refuted.hits)
+    assert all(takes_side(hit.sides.supports, hit.sides.refutes, hit.sides) for hit in supported.hits)
+    assert all(takes_side(hit.sides.refutes, hit.sides.supports, hit.sides) for hit in refuted.hits)
+    for hit in unclear.hits:
+        assert not takes_side(hit.sides.supports, hit.sides.refutes, hit.sides)
+        assert not takes_side(hit.sides.refutes, hit.sides.supports, hit.sides)
+
+
+@settings(deadline=None, max_examples=10)
+@given(PROPOSITIONS, st.integers(1, CANDIDATES))
+def test_no_list_takes_room_of_another(
+    made: tuple[Searcher, dict[str, Document]], proposition: str, top_k: int
+) -> None:
+    """Every document judged stands in a list, and each list has ``top_k`` of those where there are as many."""
+    searcher, _ = made
+    query = Query(proposition=proposition, top_k=CANDIDATES)
+    whole = rankings_of(searcher.search_both(query))
+    assert sorted(doc_id for ranking in whole for doc_id in ids(ranking)) == sorted(ids(searcher.search(query)))
+    short = rankings_of(searcher.search_both(replace(query, top_k=top_k)))
+    assert [ranking.hits for ranking in short] == [ranking.hits[:top_k] for ranking in whole]
+
+
+def rankings_of(answer: BothSides) -> list[Ranking]:
+    """Return the three lists as rankings of the stances that order them."""
+    lists = {Stance.SUPPORTED: answer.supports, Stance.REFUTED: answer.refutes, Stance.ALL: answer.unclear}
+    return [Ranking(query=replace(answer.query, stance=stance), hits=hits) for stance, hits in lists.items()]
+
+
+def takes_side(this: float, other: float, sides: SideProbabilities) -> bool:
+    """Tell whether a side leads the other by a twentieth and is likelier than neither."""
+    return this - other >= CLEAR_LEAD and this > sides.neither
 
 
 def test_both_sides_score_as_each_side_does(small_searcher: Searcher) -> None:
-    """A document has on its side the score, sides and evidence that a search of that side gives."""
+    """A document has in its list the score, sides and evidence that a search of that list's stance gives."""
     query = Query(proposition=PROPOSITION)
-    for ranking in small_searcher.search_both(query):
+    rankings = rankings_of(small_searcher.search_both(query))
+    assert sum(len(ranking.hits) for ranking in rankings) == 7
+    for ranking in rankings:
         alone = small_searcher.search(ranking.query)
         assert [hit for hit in alone.hits if hit.document.doc_id in ids(ranking)] == list(ranking.hits)
 

@@ -13,6 +13,7 @@ import pytest
 import sicetnon
 
 DOCUMENTED = [
+    "BothSides",
     "Document",
     "Evidence",
     "Filters",
@@ -120,9 +121,11 @@ def test_engine_needs_numpy_alone() -> None:
     assert ours == {"errors", "jsonl", "storage", "sparse"}
 
 
-@pytest.mark.parametrize("module", ["sicetnon.types", "sicetnon.errors", "sicetnon.jsonl", "sicetnon.corpora"])
+@pytest.mark.parametrize(
+    "module", ["sicetnon.types", "sicetnon.errors", "sicetnon.jsonl", "sicetnon.wording", "sicetnon.corpora"]
+)
 def test_records_and_readers_need_nothing(module: str) -> None:
-    """Records, errors and readers load neither a model nor NumPy."""
+    """Records, errors, readers and wording load neither a model nor NumPy."""
     loaded = {name.partition(".")[0] for name in import_alone(module, deaf=False)}
     assert loaded - set(sys.stdlib_module_names) == {"sicetnon"}
 

@@ -14,11 +14,18 @@ from sicetnon.errors import IndexDamaged, IndexForeign, IndexNotFound
 from sicetnon.storage import StoredDirectory
 from sicetnon.types import Document, Span
 
+SETTINGS: dict[str, object] = {"encoder": "none", "encoder_fingerprint": "none 1"}
 SPANS = [[Span(0, 2)], [Span(0, 3), Span(4, 6)], [Span(1, 2)]]
 
 
 def write(
-    path: Path, *, vectors: int = 4, document_vectors: int = 3, in_lexical: tuple[str, ...] = ("b", "a", "c")
+    path: Path,
+    *,
+    vectors: int = 4,
+    document_vectors: int = 3,
+    in_lexical: tuple[str, ...] = ("b", "a", "c"),
+    settings: dict[str, object] = SETTINGS,
+    counts: tuple[str, ...] = ("documents", "passages", "sentences"),
 ) -> None:
     """Write a collection of three documents, perhaps with parts that do not fit."""
     with CollectionWriter.create(path) as writer:
@@ -27,17 +34,20 @@ def write(
         for name in ("passage", "sentence"):
             writer.save_units(name, SPANS, np.ones((vectors, 2), np.float32))
         writer.save_document_vectors(np.ones((document_vectors, 2), np.float32))
-        writer.commit(settings={"encoder": "none"}, counts={"passages": 4, "sentences": 4})
+        sizes = {"documents": len(in_lexical), "passages": 4, "sentences": 4}
+        writer.commit(settings=settings, counts={name: sizes[name] for name in counts})
 
 
 def test_round_trip(tmp_path: Path) -> None:
     """Documents, units, lexical index and the order of the IDs come back."""
     write(tmp_path / "index")
     collection = Collection.open(tmp_path / "index")
-    assert collection.settings == {"encoder": "none"}
-    assert collection.counts == {"passages": 4, "sentences": 4, "documents": 3}
+    stored = StoredDirectory.open(tmp_path / "index", kind="legal")
+    assert stored.settings == SETTINGS
+    assert (collection.encoder, collection.encoder_fingerprint) == ("none", "none 1")
+    assert stored.counts == {"documents": 3, "passages": 4, "sentences": 4}
     assert collection.documents.doc_ids() == ["b", "a", "c"]
-    assert collection.tie_rank.tolist() == [1, 0, 2]
+    assert collection.lexical.tie_rank.tolist() == [1, 0, 2]
     assert [collection.sentences.spans(ordinal) for ordinal in range(3)] == SPANS
     assert [collection.passages.rows(ordinal) for ordinal in range(3)] == [slice(0, 1), slice(1, 3), slice(3, 4)]
     assert collection.passages.starts.tolist() == [0, 1, 3]
@@ -53,7 +63,7 @@ def test_stance_model_of_its_own(tmp_path: Path) -> None:
             writer.save_units(name, [[Span(0, 1)]], np.ones((1, 2), np.float32))
         writer.save_document_vectors(np.ones((1, 2), np.float32))
         writer.save_stance_model('{"é": 1}\n')
-        writer.commit(settings={}, counts={})
+        writer.commit(settings=SETTINGS, counts={"documents": 1, "passages": 1, "sentences": 1})
     assert Collection.open(tmp_path / "index").stance_model == '{"é": 1}\n'
 
 
@@ -85,6 +95,22 @@ def test_parts_that_do_not_fit(tmp_path: Path, parts: dict[str, int], named: str
         Collection.open(tmp_path / "index")
 
 
+@pytest.mark.parametrize("name", ["encoder", "encoder_fingerprint"])
+def test_missing_setting(tmp_path: Path, name: str) -> None:
+    """A manifest that does not say which encoder built the index is damage that names what is missing."""
+    settings = {other: value for other, value in SETTINGS.items() if other != name}
+    write(tmp_path / "index", settings=settings)
+    with pytest.raises(IndexDamaged, match=f"no setting '{name}'"):
+        Collection.open(tmp_path / "index")
+
+
+def test_missing_count(tmp_path: Path) -> None:
+    """A manifest holds the counts that were given to it; without the number of documents it is damage."""
+    write(tmp_path / "index", counts=("passages", "sentences"))
+    with pytest.raises(IndexDamaged, match="no count 'documents'"):
+        Collection.open(tmp_path / "index")
+
+
 def test_another_kind(small_index: Path) -> None:
     """The lexical index within a legal one opens by itself, but is no legal index."""
     (lexical,) = small_index.glob("generation-*/lexical")
@@ -99,8 +125,8 @@ def test_another_kind(small_index: Path) -> None:
         "passage-vectors.npy",
         "sentence-spans.npy",
         "document-vectors.npy",
-        "tie-rank.npy",
         "lexical/manifest.json",
+        "lexical/generation-000001/tie-rank.npy",
         "lexical/generation-000001/postings.npy",
     ],
 )

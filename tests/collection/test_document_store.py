@@ -8,6 +8,7 @@ from concurrent.futures import ThreadPoolExecutor
 from datetime import date
 from pathlib import Path
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -50,9 +51,19 @@ def store(path: Path, documents: Sequence[Document]) -> DocumentStore:
 
 
 def allowed(documents: Sequence[Document], filters: Filters, as_of: date | None, folder: Path) -> list[str]:
-    """Return the IDs of the documents that pass."""
+    """Return the IDs of the documents that pass; no mask at all is given where nothing is asked, and only there."""
     mask = store(folder / "documents.sqlite", documents).allowed(filters, as_of)
-    return [document.doc_id for document, passes in zip(documents, mask.tolist(), strict=True) if passes]
+    assert (mask is None) is (filters == Filters() and as_of is None)
+    passing = [True] * len(documents) if mask is None else mask.tolist()
+    return [document.doc_id for document, passes in zip(documents, passing, strict=True) if passes]
+
+
+def mask_of(opened: DocumentStore, filters: Filters, as_of: date | None = None) -> list[bool]:
+    """Return which documents pass where something is asked."""
+    mask = opened.allowed(filters, as_of)
+    assert mask is not None
+    assert (mask.dtype, mask.shape) == (np.bool_, (len(opened),))
+    return list(mask.tolist())
 
 
 def passes(document: Document, filters: Filters, as_of: date | None) -> bool:
@@ -129,15 +140,15 @@ def test_several_courts(tmp_path: Path) -> None:
 
 
 def test_dates_are_inclusive(tmp_path: Path) -> None:
-    """The first and the last day pass; a document without a date does not."""
+    """The first and the last day pass; a document without a date does not, but where no day is asked for all do."""
     documents = [make(day, date(2000, 1, day)) for day in (1, 2, 3, 4)] + [make(9, None)]
     opened = store(tmp_path / "documents.sqlite", documents)
     filters = Filters(decided_from=date(2000, 1, 2), decided_to=date(2000, 1, 3))
-    assert opened.allowed(filters, None).tolist() == [False, True, True, False, False]
-    assert opened.allowed(Filters(decided_from=date(2000, 1, 4)), None).tolist() == [False, False, False, True, False]
-    assert opened.allowed(Filters(decided_to=date(2000, 1, 1)), None).tolist() == [True, False, False, False, False]
-    assert opened.allowed(Filters(), date(2000, 1, 2)).tolist() == [True, True, False, False, False]
-    assert opened.allowed(Filters(), None).all()
+    assert mask_of(opened, filters) == [False, True, True, False, False]
+    assert mask_of(opened, Filters(decided_from=date(2000, 1, 4))) == [False, False, False, True, False]
+    assert mask_of(opened, Filters(decided_to=date(2000, 1, 1))) == [True, False, False, False, False]
+    assert mask_of(opened, Filters(), date(2000, 1, 2)) == [True, True, False, False, False]
+    assert opened.allowed(Filters(), None) is None
 
 
 @pytest.mark.parametrize(
@@ -146,7 +157,7 @@ def test_dates_are_inclusive(tmp_path: Path) -> None:
 def test_injection_is_harmless(tmp_path: Path, court: str) -> None:
     """A court's name is never read as SQL or as a pattern."""
     opened = store(tmp_path / "documents.sqlite", [make(1, None, "A"), make(2, None, court)])
-    assert opened.allowed(Filters(courts=(court,)), None).tolist() == [False, True]
+    assert mask_of(opened, Filters(courts=(court,))) == [False, True]
     assert len(opened.read([0, 1])) == 2
 
 

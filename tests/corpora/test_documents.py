@@ -184,7 +184,7 @@ def test_rows_that_are_refused(write_lines: WriteLines, line: str | bytes, found
 
 def test_no_document(write_lines: WriteLines, tmp_path: Path) -> None:
     """A file without rows, and one that is not there, are errors that name it."""
-    with pytest.raises(InputError, match=r"rows\.jsonl holds no document"):
+    with pytest.raises(InputError, match=r"rows\.jsonl holds no row"):
         read("", " ", write=write_lines)
     with pytest.raises(InputError, match=r"absent\.jsonl cannot be read"):
         list(read_documents(tmp_path / "absent.jsonl"))

@@ -30,11 +30,12 @@ def test_relevant_by_hand(write_lines: WriteLines, name: str) -> None:
         ("", "a blank line"),
         ('{"doc_ids": ["x"]}', 'no field "query_id"'),
         ('{"query_id": "b"}', 'expected one of "doc_ids", "relevant_doc_ids", "relevant"'),
-        ('{"query_id": "b", "doc_ids": "x"}', '"doc_ids" is of type str'),
+        ('{"query_id": "b", "doc_ids": "x"}', '"doc_ids" is a string'),
         ('{"query_id": "b", "doc_ids": [1]}', '"doc_ids" holds 1'),
         ('{"query_id": "b", "doc_ids": [{"id": "x"}]}', '"doc_ids" holds'),
         ('{"query_id": "b", "doc_ids": [{"doc_id": "x", "relevance": "1"}]}', "a relevance of type str"),
-        ('{"query_id": "a", "doc_ids": ["x"]}', 'query_id "a" again'),
+        ('{"query_id": "b", "doc_ids": {"x": 1}}', '"doc_ids" is an object'),
+        ('{"query_id": "a", "doc_ids": ["x"]}', r'query_id "a" again \(first on line 1\)'),
     ],
 )
 def test_relevant_rows_that_are_refused(write_lines: WriteLines, line: str, found: str) -> None:
@@ -76,11 +77,13 @@ def test_propositions_by_hand(write_lines: WriteLines) -> None:
     [
         ("{", "invalid JSON"),
         ("", "a blank line"),
-        (judged("p1"), 'proposition_id "p1" again'),
+        (judged("p1"), r'proposition_id "p1" again \(first on line 1\)'),
         (judged(""), '"proposition_id" is empty'),
         (judged("p2", proposition=None), '"proposition" is null'),
-        (judged("p2", judgments=None), '"judgments" is no list'),
-        (judged("p2", judgments=[]), '"judgments" is no list or an empty one'),
+        ('{"proposition_id": "p2", "proposition": "A phone is private."}', 'no field "judgments"'),
+        (judged("p2", judgments=None), '"judgments" is null'),
+        (judged("p2", judgments={}), '"judgments" is an object'),
+        (judged("p2", judgments=[]), '"judgments" is empty'),
         (judged("p2", judgments=["x"]), "a judgment of type str"),
         (judged("p2", judgments=[{"doc_id": 1, "stance": "supports"}]), "the judgment"),
         (judged("p2", judgments=[{"doc_id": "d", "stance": "supported"}]), "the judgment"),
@@ -98,7 +101,7 @@ def test_proposition_rows_that_are_refused(write_lines: WriteLines, line: str, f
 
 def test_no_label(write_lines: WriteLines) -> None:
     """A file without rows is an error."""
-    with pytest.raises(InputError, match="holds no judgment"):
+    with pytest.raises(InputError, match=r"rows\.jsonl holds no row"):
         read_relevant(write_lines())
-    with pytest.raises(InputError, match="holds no proposition"):
+    with pytest.raises(InputError, match=r"rows\.jsonl holds no row"):
         read_propositions(write_lines())

@@ -57,7 +57,7 @@ def test_names_of_the_proposition(write_lines: WriteLines, name: str) -> None:
             '{"query_id": "b", "claim": "x", "stance": "Supported"}',
             'stance "Supported"; expected "supported" or "refuted" or "all"',
         ),
-        ('{"query_id": "a", "claim": "y", "stance": "all"}', 'query_id "a" again'),
+        ('{"query_id": "a", "claim": "y", "stance": "all"}', r'query_id "a" again \(first on line 1\)'),
     ],
 )
 def test_rows_that_are_refused(write_lines: WriteLines, line: str | bytes, found: str) -> None:
@@ -70,7 +70,7 @@ def test_rows_that_are_refused(write_lines: WriteLines, line: str | bytes, found
 
 def test_no_query(write_lines: WriteLines, tmp_path: Path) -> None:
     """A file without rows, and one that is not there, are errors."""
-    with pytest.raises(InputError, match="holds no query"):
+    with pytest.raises(InputError, match=r"rows\.jsonl holds no row"):
         read_queries(write_lines())
     with pytest.raises(InputError, match="cannot be read"):
         read_queries(tmp_path / "absent.jsonl")

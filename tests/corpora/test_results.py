@@ -13,14 +13,14 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sicetnon.corpora import ResultRow, hit_row, read_results, write_results
-from sicetnon.errors import MalformedRow
+from sicetnon.errors import InputError, MalformedRow
 from sicetnon.types import Document, Evidence, Hit, SideProbabilities, Span, Treatment
 
 WriteLines = Callable[..., Path]
 NAMES = st.text(st.characters(exclude_categories=["Cs"]), min_size=1).filter(str.strip)
-PAIRS = st.lists(st.tuples(NAMES, st.floats(allow_nan=False, allow_infinity=False)), max_size=4).map(
-    lambda pairs: sorted(pairs, key=lambda pair: -pair[1])
-)
+PAIRS = st.lists(
+    st.tuples(NAMES, st.floats(allow_nan=False, allow_infinity=False)), max_size=4, unique_by=lambda pair: pair[0]
+).map(lambda pairs: sorted(pairs, key=lambda pair: -pair[1]))
 
 
 def make_row(query_id: str, pairs: list[tuple[str, float]]) -> ResultRow:
@@ -38,7 +38,7 @@ def test_by_hand(tmp_path: Path) -> None:
 
 
 @settings(deadline=None, max_examples=50)
-@given(st.lists(st.builds(make_row, NAMES, PAIRS), max_size=4, unique_by=lambda row: row.query_id))
+@given(st.lists(st.builds(make_row, NAMES, PAIRS), min_size=1, max_size=4, unique_by=lambda row: row.query_id))
 def test_round_trip(rows: list[ResultRow]) -> None:
     """Any results that are written come back, to the last bit of their scores."""
     with tempfile.TemporaryDirectory() as folder:
@@ -47,26 +47,47 @@ def test_round_trip(rows: list[ResultRow]) -> None:
 
 
 @pytest.mark.parametrize(
-    "line",
+    ("line", "found"),
     [
-        "{",
-        '{"query_id": "q"}',
-        '{"query_id": "q", "results": null}',
-        '{"query_id": "q", "results": {}}',
-        '{"query_id": "q", "results": ["d"]}',
-        '{"query_id": "q", "results": [{"doc_id": "d"}]}',
-        '{"query_id": "q", "results": [{"doc_id": 1, "score": 1}]}',
-        '{"query_id": "q", "results": [{"doc_id": "d", "score": "1"}]}',
-        '{"query_id": "q", "results": [{"doc_id": "d", "score": true}]}',
-        '{"results": []}',
-        '{"query_id": "a", "results": []}',
-        '{"query_id": "q", "results": [{"doc_id": "d", "score": 1}, {"doc_id": "e", "score": 2}]}',
+        ("{", "invalid JSON"),
+        ('{"query_id": "q"}', 'no field "results"'),
+        ('{"query_id": "q", "results": null}', '"results" is null'),
+        ('{"query_id": "q", "results": {}}', '"results" is an object'),
+        ('{"query_id": "q", "results": "d"}', '"results" is a string'),
+        ('{"query_id": "q", "results": ["d"]}', "the result 'd'"),
+        ('{"query_id": "q", "results": [{"doc_id": "d"}]}', "the result {"),
+        ('{"query_id": "q", "results": [{"doc_id": 1, "score": 1}]}', "the result {"),
+        ('{"query_id": "q", "results": [{"doc_id": "d", "score": "1"}]}', "the result {"),
+        ('{"query_id": "q", "results": [{"doc_id": "d", "score": true}]}', "the result {"),
+        ('{"query_id": "q", "results": [{"doc_id": "d", "score": NaN}]}', "invalid JSON"),
+        ('{"results": []}', 'no field "query_id"'),
+        ('{"query_id": "a", "results": []}', r'query_id "a" again \(first on line 1\)'),
+        (
+            '{"query_id": "q", "results": [{"doc_id": "d", "score": 1}, {"doc_id": "e", "score": 2}]}',
+            "scores that rise",
+        ),
+        (
+            '{"query_id": "q", "results": [{"doc_id": "d", "score": 2}, {"doc_id": "d", "score": 1}]}',
+            "a document twice",
+        ),
     ],
 )
-def test_rows_that_are_refused(write_lines: WriteLines, line: str) -> None:
-    """A row of another form, with rising scores or of a query seen before is named with its line."""
-    with pytest.raises(MalformedRow, match="line 2"):
+def test_rows_that_are_refused(write_lines: WriteLines, line: str, found: str) -> None:
+    """A row of another form, with rising scores, a document twice or of a query seen before is named with its line."""
+    with pytest.raises(MalformedRow, match=f"line 2: {found}"):
         read_results(write_lines('{"query_id": "a", "results": []}', line))
+
+
+def test_equal_scores(write_lines: WriteLines) -> None:
+    """Scores may stay the same from one document to the next."""
+    line = '{"query_id": "q", "results": [{"doc_id": "d", "score": 1}, {"doc_id": "e", "score": 1.0}]}'
+    assert read_results(write_lines(line)) == [make_row("q", [("d", 1.0), ("e", 1.0)])]
+
+
+def test_no_row(write_lines: WriteLines) -> None:
+    """A file without rows is an error that names it."""
+    with pytest.raises(InputError, match=r"rows\.jsonl holds no row"):
+        read_results(write_lines("", " "))
 
 
 def test_failure_half_way(tmp_path: Path) -> None:

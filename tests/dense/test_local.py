@@ -15,7 +15,7 @@ import numpy as np
 import pytest
 
 from sicetnon.dense import load_encoder
-from sicetnon.dense.local import BATCH, INSTRUCTION, MAX_TOKENS, LocalEncoder
+from sicetnon.dense.local import BATCH, INSTRUCTION, MAX_TOKENS, SAMPLE_BYTES, SAMPLES, LocalEncoder, _fingerprint
 from sicetnon.errors import MissingExtra, ModelError
 
 INSTALLED = find_spec("torch") is not None and find_spec("sentence_transformers") is not None
@@ -145,7 +145,15 @@ class TestLocalEncoder:
 
     def test_no_text(self, local_encoder: LocalEncoder) -> None:
         """No texts give no vectors, of the right length."""
-        assert local_encoder.encode_documents([]).shape == (0, 32)
+        assert local_encoder.encode_documents([]).shape == local_encoder.encode_queries([]).shape == (0, 32)
+
+    def test_queries_do_not_depend_on_their_company(self, local_encoder: LocalEncoder) -> None:
+        """A query's vector is the same bits alone, among others, and in another place among them."""
+        together = local_encoder.encode_queries(TEXTS)
+        assert together.dtype == np.float32
+        alone = [local_encoder.encode_queries([text])[0].tobytes() for text in TEXTS]
+        assert [vector.tobytes() for vector in together] == alone
+        assert local_encoder.encode_queries(TEXTS[::-1])[::-1].tobytes() == together.tobytes()
 
     def test_lost_end_token(self, local_encoder: LocalEncoder, change_tokenizer: Callable[..., Path]) -> None:
         """A tokenizer that lost its post-processor gets the end token all the same: the vectors are equal."""
@@ -182,6 +190,18 @@ class TestLocalEncoder:
         settings.write_text(json.dumps(json.loads(settings.read_text()) | {"similarity_fn_name": "dot"}))
         assert LocalEncoder(copy).fingerprint != local_encoder.fingerprint
 
+    def test_fingerprint_of_other_weights(
+        self, local_encoder: LocalEncoder, model_directory: Path, tmp_path: Path
+    ) -> None:
+        """Weights of the same size that differ in one byte near their start are another model."""
+        copy = tmp_path / model_directory.name
+        shutil.copytree(model_directory, copy)
+        (weights,) = copy.rglob("model.safetensors")
+        raw = bytearray(weights.read_bytes())
+        raw[8 + int.from_bytes(raw[:8], "little")] ^= 1  # the first byte after the header: of a weight
+        weights.write_bytes(raw)
+        assert LocalEncoder(copy).fingerprint != local_encoder.fingerprint
+
     def test_truncated_weights(self, model_directory: Path, tmp_path: Path) -> None:
         """A directory with a broken file is one clear error."""
         copy = tmp_path / "broken"
@@ -191,6 +211,25 @@ class TestLocalEncoder:
         with pytest.raises(ModelError, match="broken does not load") as caught:
             LocalEncoder(copy)
         assert "\n" not in str(caught.value)
+
+
+def test_fingerprint_of_large_files(tmp_path: Path) -> None:
+    """Of a file too large to be read whole, a byte near the start or in a block further on makes another model."""
+    path = tmp_path / "model"
+    path.mkdir()
+    raw = bytearray(range(256)) * (SAMPLES * SAMPLE_BYTES // 128)  # twice what is read
+    fingerprints = set()
+    for place in (None, 0, 100, SAMPLE_BYTES - 1, len(raw) // SAMPLES, len(raw) - len(raw) // SAMPLES):
+        changed = raw.copy()
+        if place is not None:
+            changed[place] ^= 1
+        (path / "model.safetensors").write_bytes(changed)
+        fingerprints.add(_fingerprint(path))
+    (path / "model.safetensors").write_bytes(raw + b"\0")
+    fingerprints.add(_fingerprint(path))
+    assert len(fingerprints) == 7
+    (path / "model.safetensors").write_bytes(raw)
+    assert _fingerprint(path) in fingerprints
 
 
 @pytest.mark.parametrize("name", ["absent", ".", ""])

@@ -21,27 +21,38 @@ class TimedEncoder:
 
     name, fingerprint, dimensions = "timed", "timed 1", 2
 
-    def __init__(self, seconds_a_text: float) -> None:
+    def __init__(self, seconds_a_text: float, seconds_a_query: float) -> None:
         """Start the clock at 0."""
         self.seconds_a_text = seconds_a_text
+        self.seconds_a_query = seconds_a_query
         self.now = 0.0
         self.texts: list[str] = []
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """Let time pass."""
         del progress
-        self.texts += texts
-        self.now += self.seconds_a_text * len(texts)
-        return np.ones((len(texts), 2), np.float32)
+        return self._encode(texts, self.seconds_a_text)
 
-    encode_queries = encode_documents
+    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+        """Let another time pass."""
+        return self._encode(texts, self.seconds_a_query)
+
+    def _encode(self, texts: Sequence[str], seconds: float) -> Vectors:
+        self.texts += texts
+        self.now += seconds * len(texts)
+        return np.ones((len(texts), 2), np.float32)
 
 
 def hold(
-    monkeypatch: pytest.MonkeyPatch, path: Path, *, seconds_a_text: float, loading: float = 0
+    monkeypatch: pytest.MonkeyPatch,
+    path: Path,
+    *,
+    seconds_a_text: float,
+    seconds_a_query: float | None = None,
+    loading: float = 0,
 ) -> tuple[trial.Trial, TimedEncoder]:
-    """Hold a trial of an encoder at ``path`` that takes so long."""
-    encoder = TimedEncoder(seconds_a_text)
+    """Hold a trial of an encoder at ``path`` that takes so long, for queries as long as for documents if not told."""
+    encoder = TimedEncoder(seconds_a_text, seconds_a_text if seconds_a_query is None else seconds_a_query)
 
     def load(name: str) -> TimedEncoder:
         assert name == str(path)
@@ -100,6 +111,15 @@ def test_encoder_too_slow_for_a_batch(tmp_path: Path, monkeypatch: pytest.Monkey
     held, _ = hold(monkeypatch, tmp_path, seconds_a_text=0.03)  # 2 x 311 texts: 18.7 s
     assert held.encoder is None
     held, encoder = hold(monkeypatch, tmp_path, seconds_a_text=0.01)
+    assert held.encoder is encoder
+
+
+def test_queries_dearer_than_documents(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """One that builds in time is refused for its queries alone, and taken where they are as quick as documents."""
+    held, _ = hold(monkeypatch, tmp_path, seconds_a_text=0.0001, seconds_a_query=0.03)
+    assert held.encoder is None
+    assert "18.7 s for a batch" in held.reason
+    held, encoder = hold(monkeypatch, tmp_path, seconds_a_text=0.03, seconds_a_query=0.0001)
     assert held.encoder is encoder
 
 

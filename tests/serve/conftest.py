@@ -67,7 +67,7 @@ OTHERS = tuple(
 @pytest.fixture(scope="session")
 def searcher(tmp_path_factory: pytest.TempPathFactory) -> Searcher:
     """Open an index of some decisions for and against one proposition, and many on something else."""
-    encoder = load_encoder(threads=1)
+    encoder = load_encoder()
     path: Path = tmp_path_factory.mktemp("serve") / "index"
     build_index([FOR_IT, AGAINST_IT, HOSTILE_ONE, *OTHERS], path, encoder=encoder)
     return Searcher.open(path, encoder=encoder)

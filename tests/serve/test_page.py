@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import re
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from html.parser import HTMLParser
 from itertools import pairwise
 
@@ -14,7 +14,18 @@ from starlette.testclient import TestClient
 from sicetnon.errors import IndexDamaged
 from sicetnon.search import Searcher
 from sicetnon.serve import create_app
-from sicetnon.types import Document, Evidence, Hit, Query, Ranking, SideProbabilities, Span, Stance
+from sicetnon.stance import tell_side
+from sicetnon.types import (
+    MIN_RELEVANCE,
+    BothSides,
+    Document,
+    Evidence,
+    Hit,
+    Query,
+    Side,
+    SideProbabilities,
+    Span,
+)
 
 FOR_AND_AGAINST = "The police may not search a phone without a warrant."
 FENCE = "A fence on the land of the neighbour must be removed."
@@ -92,17 +103,16 @@ class MadeSearcher:
             for number, (a, b, c) in enumerate(sides)
         ]
 
-    def search_both(self, query: Query) -> tuple[Ranking, Ranking]:
+    def search_both(self, query: Query) -> BothSides:
         """Answer as a Searcher does, in a thread where no event loop runs."""
         with pytest.raises(RuntimeError, match="no running event loop"):
             asyncio.get_running_loop()
         self.queries.append(query)
-        supports = tuple(hit for hit in self.hits if hit.sides.supports >= hit.sides.refutes)
-        refutes = tuple(hit for hit in self.hits if hit.sides.supports < hit.sides.refutes)
-        return (
-            Ranking(query=replace(query, stance=Stance.SUPPORTED), hits=supports[: query.top_k]),
-            Ranking(query=replace(query, stance=Stance.REFUTED), hits=refutes[: query.top_k]),
+        supports, refutes, unclear = (
+            tuple(hit for hit in self.hits if tell_side(hit.sides) is side)[: query.top_k]
+            for side in (Side.SUPPORTS, Side.REFUTES, None)
         )
+        return BothSides(query=query, supports=supports, refutes=refutes, unclear=unclear)
 
 
 def made_client(searcher: object) -> TestClient:
@@ -136,28 +146,34 @@ def test_two_columns(client: TestClient) -> None:
 def test_carrying_sentence_is_marked(client: TestClient, searcher: Searcher) -> None:
     """The sentence that the searcher names is marked, within its passage, and nothing else."""
     page = ask(client)
-    evidence = searcher.search_both(Query(proposition=FOR_AND_AGAINST))[0].hits[0].evidence
-    document = searcher.search_both(Query(proposition=FOR_AND_AGAINST))[0].hits[0].document
-    assert page.text("section.supports", "mark") == evidence.sentence.of(document.text)
-    assert page.text("section.supports", "blockquote") == evidence.text
+    hit = searcher.search_both(Query(proposition=FOR_AND_AGAINST)).supports[0]
+    assert page.text("section.supports", "mark") == hit.evidence.sentence.of(hit.document.text)
+    assert page.text("section.supports", "blockquote") == hit.evidence.text
 
 
 def test_unclear_sides_are_in_no_column() -> None:
-    """A lead under a tenth, and a side less likely than neither, go to the third list, by relevance."""
-    made = MadeSearcher((0.9, 0.05, 0.05), (0.4, 0.45, 0.15), (0.1, 0.8, 0.1), (0.3, 0.1, 0.6))
+    """A lead under a twentieth, and a side less likely than neither, go to the third list, by relevance."""
+    made = MadeSearcher((0.9, 0.05, 0.05), (0.41, 0.45, 0.14), (0.1, 0.8, 0.1), (0.3, 0.1, 0.6))
     page = ask(made_client(made))
     assert page.text("section.supports", "h3") == "d000"
     assert page.text("section.refutes", "h3") == "d002"
     assert page.text("section.unclear", "h3") == "d001d003"
-    assert re.search(r"Side unclear: supports 40%, refutes 45%,\s+neither 15%", page.text("section.unclear"))
+    assert re.search(r"Side unclear: supports 41%, refutes 45%,\s+neither 14%", page.text("section.unclear"))
 
 
 def test_unclear_hits_take_no_room_in_the_columns() -> None:
-    """Each column has ten clear hits where there are as many, whatever the third list has."""
-    made = MadeSearcher(*[(0.5, 0.45, 0.05)] * 12, *[(0.9, 0.05, 0.05)] * 12)
+    """Each column has ten clear hits where there are as many, whatever the third list has, and so has that."""
+    made = MadeSearcher(*[(0.49, 0.46, 0.05)] * 12, *[(0.9, 0.05, 0.05)] * 12)
     page = ask(made_client(made))
     assert page.text("section.supports", "h3") == "".join(f"d{number:03}" for number in range(12, 22))
     assert page.text("section.unclear", "h3") == "".join(f"d{number:03}" for number in range(10))
+
+
+def test_query_of_the_page() -> None:
+    """The page asks for ten of each list, and leaves out what the command line leaves out."""
+    made = MadeSearcher((0.9, 0.05, 0.05))
+    ask(made_client(made))
+    assert made.queries == [Query(proposition=FOR_AND_AGAINST, top_k=10, min_relevance=MIN_RELEVANCE)]
 
 
 @pytest.mark.parametrize(

@@ -57,6 +57,15 @@ def test_cutoff(index_dir: Path, queries: Path, tmp_path: Path) -> None:
     """At most top_k results a query."""
     search_file(index_dir, queries, tmp_path / "results.jsonl", top_k=1)
     assert [len(found) for _, found in read_results(tmp_path / "results.jsonl")] == [1, 0, 0]
+    search_file(index_dir, queries, tmp_path / "results.jsonl", top_k=0)
+    assert [len(found) for _, found in read_results(tmp_path / "results.jsonl")] == [0, 0, 0]
+
+
+def test_cutoff_below_0(index_dir: Path, queries: Path, tmp_path: Path) -> None:
+    """A negative top_k is refused before anything is written, also where no query has a known term."""
+    with pytest.raises(InputError, match="top_k of -1"):
+        search_file(index_dir, queries, tmp_path / "results.jsonl", top_k=-1)
+    assert not (tmp_path / "results.jsonl").exists()
 
 
 @pytest.mark.parametrize("ending", ["", "\n", "\n\n \n", "\r\n"])
@@ -79,15 +88,15 @@ BAD_ROWS = [
     (b'{"ID": null, "terms": []}', '"ID" is null'),
     (b'{"ID": "", "terms": []}', '"ID" is empty'),
     (b'{"ID": "b"}', 'no field "terms"'),
-    (b'{"ID": "b", "terms": "abc"}', '"terms" is of type str'),
-    (b'{"ID": "b", "terms": {"a": 1}}', '"terms" is of type dict'),
+    (b'{"ID": "b", "terms": "abc"}', '"terms" is a string'),
+    (b'{"ID": "b", "terms": {"a": 1}}', '"terms" is an object'),
     (b'{"ID": "b", "terms": ["a", 1]}', "terms that are no strings"),
     (b'{"ID": "b", "terms": [["a"]]}', "terms that are no strings"),
-    (b'{"ID": "a", "terms": []}', "ID 'a' a second time"),
+    (b'{"ID": "b", "terms": [NaN]}', "invalid JSON (NaN is no JSON)"),
 ]
 
 
-@pytest.mark.parametrize(("row", "fault"), BAD_ROWS)
+@pytest.mark.parametrize(("row", "fault"), [*BAD_ROWS, (b'{"ID": "a", "terms": []}', "document ID 'a' a second time")])
 def test_bad_corpus_row(tmp_path: Path, row: bytes, fault: str) -> None:
     """Each fault of a corpus row is named with file and line, and nothing is left."""
     good = b'{"doc_id": "%s", "terms": ["a"]}\n'
@@ -100,7 +109,9 @@ def test_bad_corpus_row(tmp_path: Path, row: bytes, fault: str) -> None:
     assert list(tmp_path.iterdir()) == [corpus]
 
 
-@pytest.mark.parametrize(("row", "fault"), BAD_ROWS)
+@pytest.mark.parametrize(
+    ("row", "fault"), [*BAD_ROWS, (b'{"ID": "a", "terms": []}', 'query_id "a" again (first on line 1)')]
+)
 def test_bad_query_row(index_dir: Path, tmp_path: Path, row: bytes, fault: str) -> None:
     """Each fault of a query row is named with file and line, and results that were there stay."""
     good = b'{"query_id": "%s", "terms": ["a"]}\n'
@@ -134,12 +145,17 @@ def test_files_that_are_not_there(index_dir: Path, queries: Path, tmp_path: Path
 
 
 def test_empty_files(index_dir: Path, tmp_path: Path) -> None:
-    """A corpus of no rows is refused; no queries give no results."""
+    """A corpus and a queries file of no rows are refused, and results that were there stay."""
     (tmp_path / "empty").touch()
     with pytest.raises(InputError, match="no document"):
         build_index(tmp_path / "empty", tmp_path / "other")
-    assert search_file(index_dir, tmp_path / "empty", tmp_path / "results.jsonl") == 0
-    assert (tmp_path / "results.jsonl").read_bytes() == b""
+    with pytest.raises(InputError, match="empty holds no row"):
+        search_file(index_dir, tmp_path / "empty", tmp_path / "results.jsonl")
+    assert not (tmp_path / "results.jsonl").exists()
+    (tmp_path / "results.jsonl").write_text("older results")
+    with pytest.raises(InputError, match="empty holds no row"):
+        search_file(index_dir, tmp_path / "empty", tmp_path / "results.jsonl")
+    assert (tmp_path / "results.jsonl").read_text() == "older results"
 
 
 def test_output_through_link_and_pipe(index_dir: Path, queries: Path, tmp_path: Path) -> None:

@@ -7,7 +7,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sicetnon.stance import read_statement
-from sicetnon.stance.cues import NEGATIONS, OPPOSITES
+from sicetnon.stance.cues import CONTRACTIONS, NEGATIONS, OPPOSITES
 from sicetnon.text import stem
 
 
@@ -39,6 +39,14 @@ def test_by_hand() -> None:
 def test_signs(sentence: str, signs: dict[str, float]) -> None:
     """Opposites, negations and the ends of clauses turn signs as they should."""
     assert read_statement(sentence).signs == signs
+
+
+@pytest.mark.parametrize("word", CONTRACTIONS)
+def test_contractions(word: str) -> None:
+    """Each contracted denial turns what follows, with either apostrophe."""
+    for spelt in (word, word.replace("'", "\u2019")):
+        statement = read_statement(f"The rule {spelt} swim.")
+        assert (statement.signs["swim"], statement.negations) == (-1, 1)
 
 
 def test_reach_of_a_negation() -> None:

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 from sicetnon.errors import ModelError
 from sicetnon.stance import Claim, Reading, StanceModel, negate, read_statement
 from sicetnon.stance.features import EVIDENCE_FEATURES, SIDE_FEATURES, evidence_features, side_features
+from sicetnon.stance.model import find_evidence, softmax
 
 EVIDENCE, SIDE = len(EVIDENCE_FEATURES), len(SIDE_FEATURES)
 
@@ -88,34 +89,44 @@ def test_answer_feature() -> None:
 def test_probabilities_sum_to_one(seed: int, temperature: float, size: float) -> None:
     """Whatever the features, the three probabilities are none below 0 and sum to 1."""
     features = np.random.default_rng(seed).standard_normal((5, SIDE)) * size
-    probabilities = make_model(seed, temperature).side_probabilities(features)
+    probabilities = softmax(make_model(seed).side_logits(features) / temperature)
     assert probabilities.shape == (5, 3)
     assert (probabilities >= 0).all()
     assert probabilities.sum(axis=1) == pytest.approx(1)
 
 
 def test_probabilities_against_oracle() -> None:
-    """The probabilities are those of a softmax computed one number at a time."""
+    """The probabilities are those of a softmax computed one number at a time, after dividing by the temperature."""
     model = make_model()
-    features = np.random.default_rng(2).standard_normal(SIDE)
-    logits = [
-        (
-            sum(w * (x - m) / s for w, x, m, s in zip(row, features, model.side_mean, model.side_scale, strict=False))
-            + row[-1]
-        )
-        / model.temperature
-        for row in model.side_weights
-    ]
-    odds = np.exp(logits)
-    assert model.side_probabilities(features[None])[0] == pytest.approx(odds / odds.sum())
+    claim, reading = read("Police may search a phone.", "One.", "Police may not search a phone.", "Three.")
+    verdict = model.judge(claim, reading)
+    judged = side_features(claim, reading, verdict.sentence, verdict.passage)
+    for features in (judged, np.random.default_rng(2).standard_normal(SIDE)):
+        scaled = [(x - m) / s for x, m, s in zip(features, model.side_mean, model.side_scale, strict=True)]
+        logits = [sum(w * x for w, x in zip(row[:-1], scaled, strict=True)) + row[-1] for row in model.side_weights]
+        assert model.side_logits(features[None])[0] == pytest.approx(logits)
+        odds = np.exp(np.array(logits) / model.temperature)
+        assert softmax(model.side_logits(features[None]) / model.temperature)[0] == pytest.approx(odds / odds.sum())
+        if features is judged:
+            sides = verdict.sides
+            assert [sides.supports, sides.refutes, sides.neither] == pytest.approx((odds / odds.sum()).tolist())
 
 
 def test_temperature_flattens() -> None:
     """A higher temperature brings the sides together and keeps their order."""
-    features = np.random.default_rng(3).standard_normal((1, SIDE))
-    cold, hot = (make_model(1, t).side_probabilities(features)[0] for t in (0.5, 4))
+    claim, reading = read("Police may search a phone.", "One.", "Police may not search a phone.", "Three.")
+    verdicts = [make_model(1, temperature).judge(claim, reading).sides for temperature in (0.5, 4)]
+    cold, hot = ([sides.supports, sides.refutes, sides.neither] for sides in verdicts)
     assert np.argsort(cold).tolist() == np.argsort(hot).tolist()
-    assert cold.max() > hot.max()
+    assert max(cold) > max(hot)
+
+
+def test_find_evidence_by_hand() -> None:
+    """The sentence of the highest score, the first of equals, with one neighbour on each side that has one."""
+    features = np.array([[0.0, 1.0], [2.0, 0.0], [1.0, 1.0], [2.0, 0.0]])
+    assert find_evidence(np.array([1.0, 0.0]), features) == (1, slice(0, 3))
+    assert find_evidence(np.array([0.0, 1.0]), features) == (0, slice(0, 2))
+    assert find_evidence(np.array([-1.0, -1.0]), features[1:]) == (0, slice(0, 2))
 
 
 def test_judge() -> None:
@@ -146,7 +157,8 @@ def test_round_trip() -> None:
     assert back.to_json() == model.to_json()
     assert back.fingerprint == model.fingerprint != make_model(2).fingerprint
     features = np.random.default_rng(4).standard_normal((3, SIDE))
-    assert back.side_probabilities(features).tobytes() == model.side_probabilities(features).tobytes()
+    assert back.side_logits(features).tobytes() == model.side_logits(features).tobytes()
+    assert back.temperature == model.temperature
 
 
 def test_bundled() -> None:

@@ -21,7 +21,7 @@ def index(tmp_path: Path) -> Path:
         writer.save("five.npy", np.arange(5, dtype=np.int32))
         writer.save("none.npy", np.empty((0, 3), np.float32))
         writer.save_bytes("text.bin", [b"abc", b"def"])
-        writer.commit({}, {"numbers": 5})
+        writer.commit({"colour": "red", "nothing": None}, {"numbers": 5})
     return tmp_path / "index"
 
 
@@ -202,11 +202,19 @@ def test_array_of_other_type_or_length(index: Path) -> None:
 
 
 def test_unlisted_names(index: Path) -> None:
-    """A file or count that the manifest does not list is damage."""
+    """A file, a count or a setting that the manifest does not list is damage."""
     with pytest.raises(IndexDamaged, match=r"other\.npy"):
         open_numbers(index).array("other.npy")
     with pytest.raises(IndexDamaged, match="letters"):
         open_numbers(index).count("letters")
+    with pytest.raises(IndexDamaged, match="no setting 'shape'"):
+        open_numbers(index).setting("shape")
+
+
+def test_settings(index: Path) -> None:
+    """A setting comes back as it was given, also where that is null."""
+    assert open_numbers(index).setting("colour") == "red"
+    assert open_numbers(index).setting("nothing") is None
 
 
 def commit_number(path: Path, number: int) -> None:

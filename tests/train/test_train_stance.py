@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import replace
+from dataclasses import asdict, replace
 from typing import Any
 
 import numpy as np
@@ -61,7 +61,7 @@ def trained(cheap_encoder: Any) -> tuple[StanceModel, stance.StanceReport]:
 
 def test_report(trained: tuple[StanceModel, stance.StanceReport]) -> None:
     """The report counts what was learnt from, and each figure lies in its range."""
-    report = trained[1].as_dict()
+    report = asdict(trained[1])
     assert report["decisions"] == len(SUBJECTS)
     assert report["propositions"] == 2 * len(SUBJECTS)
     assert report["pairs"] == {"supports": 12, "refutes": 12, "neither": 24}
@@ -102,18 +102,22 @@ def test_folds_by_decision(monkeypatch: pytest.MonkeyPatch, cheap_encoder: Any) 
     assert all(pair.fold == decisions[id(pair.reading)] for pair in pairs)
     trained_on: list[set[tuple[str, ...]]] = []
     tested: list[set[tuple[str, ...]]] = []
-    fit, test = stance._fit, stance._logits
+    fit, read = stance._fit, stance._side_features
 
     def watch_fit(given: Any) -> Any:
         trained_on.append({tuple(pair.reading.sentences) for pair in given})
-        return fit(given)
+        before = len(tested)
+        model = fit(given)
+        assert tested[before:] == trained_on[-1:]
+        del tested[before:]  # read to learn from, not to test
+        return model
 
-    def watch_test(model: Any, given: Any) -> Any:
+    def watch_features(weights: Any, given: Any) -> Any:
         tested.append({tuple(pair.reading.sentences) for pair in given})
-        return test(model, given)
+        return read(weights, given)
 
     monkeypatch.setattr(stance, "_fit", watch_fit)
-    monkeypatch.setattr(stance, "_logits", watch_test)
+    monkeypatch.setattr(stance, "_side_features", watch_features)
     train_stance(propositions, documents, cheap_encoder)
     assert len(trained_on) == len(tested) + 1  # the last is trained on everything
     assert len(trained_on[-1]) == len(documents)
