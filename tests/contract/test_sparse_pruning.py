@@ -79,7 +79,7 @@ def test_read_only_tree_elsewhere(data: Path, tmp_path: Path) -> None:
     shutil.copytree(
         REPOSITORY / "src" / "sicetnon", tree / "src" / "sicetnon", ignore=shutil.ignore_patterns("__pycache__")
     )
-    shutil.copytree(SCRIPTS, tree / "contracts" / "sparse-pruning")
+    shutil.copytree(SCRIPTS.parent, tree / "contracts")
     before = sorted(tree.rglob("*"))
     for path in [tree, *before]:
         path.chmod(path.stat().st_mode & ~0o222)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 from collections.abc import Callable
 from pathlib import Path
@@ -31,10 +32,12 @@ def open_numbers(path: Path) -> StoredDirectory:
 
 
 def edit_manifest(index: Path, change: Callable[[dict[str, Any]], object]) -> None:
-    """Change the manifest's fields in place."""
+    """Change the manifest's fields in place, and its checksum with them."""
     fields = json.loads((index / "manifest.json").read_text())
+    del fields["sha256"]
     change(fields)
-    (index / "manifest.json").write_text(json.dumps(fields))
+    digest = hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
+    (index / "manifest.json").write_text(json.dumps(fields | {"sha256": digest}))
 
 
 def test_arrays_are_read_only(index: Path) -> None:
@@ -92,6 +95,27 @@ def test_other_kind(index: Path) -> None:
 def test_any_kind(index: Path) -> None:
     """Who only looks at files, to verify them, need not know the kind."""
     assert StoredDirectory.open(index, kind=None).manifest.kind == "numbers"
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        lambda fields: fields["counts"].update(numbers=6),
+        lambda fields: fields["settings"].update(colour="blue"),
+        lambda fields: fields["files"].pop("text.bin"),
+        lambda fields: fields.update(sha256="0" * 64),
+        lambda fields: fields.update(sha256=None),
+        lambda fields: fields.pop("sha256"),
+        lambda fields: fields.update(other=1),
+    ],
+)
+def test_altered_manifest(index: Path, change: Callable[[dict[str, Any]], object]) -> None:
+    """A manifest that is not what its checksum is of is damage, also where all of it could be right."""
+    fields = json.loads((index / "manifest.json").read_text())
+    change(fields)
+    (index / "manifest.json").write_text(json.dumps(fields))
+    with pytest.raises(IndexDamaged, match=r"manifest\.json was altered"):
+        open_numbers(index)
 
 
 def test_newer_version(index: Path) -> None:
