@@ -6,18 +6,21 @@ Knows nothing of what the rows mean. Standard library only.
 from __future__ import annotations
 
 import json
+import os
 import re
 import secrets
 import shutil
+import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
-from sicetnon.errors import InputError, MalformedRow
+from sicetnon.errors import InputError, MalformedRow, SicetnonError
 
 SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+STREAM = re.compile(r"/dev/(?:(stdout|stderr)|fd/(\d+))|/proc/self/fd/(\d+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,10 +54,10 @@ class Row:
         return value
 
     def present(self, names: tuple[str, ...]) -> str:
-        """Which of ``names`` the row carries, the first in that order."""
-        for name in names:
-            if self.fields.get(name) is not None:
-                return name
+        """Which of ``names`` the row carries, the first in that order; a blank string only if there is nothing else."""
+        given = [name for name in names if self.fields.get(name) is not None]
+        if given:
+            return next((name for name in given if not _is_blank(self.fields[name])), given[0])
         accepted = ", ".join(f'"{name}"' for name in names)
         raise self.fault(f"none of the accepted fields (found {_names(self.fields)})", expected=f"one of {accepted}")
 
@@ -135,6 +138,10 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
     return value
 
 
+def _is_blank(value: object) -> bool:
+    return isinstance(value, str) and not value.strip()
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
@@ -151,31 +158,65 @@ def _is_text(value: object) -> bool:
 def whole_file(path: Path) -> Iterator[IO[str]]:
     """Open a text file that appears at ``path`` only when the block ends without error (UTF-8, Unix newlines).
 
-    What stood at ``path`` stays until then. A device or pipe (``/dev/stdout``) is written to directly.
+    What stood at ``path`` stays until then. A stream of this process (``/dev/stdout``), a device or a pipe is written
+    to as it is. Where the folder takes no new file, a file that stands there is overwritten at the end.
+
+    Raises:
+        InputError: nothing can be written there.
     """
-    if path.exists() and not path.is_file():
-        if path.is_dir():
-            raise InputError(f"{path} is a directory", expected="a path for a file", remedy="choose another path")
-        with path.open("w", encoding="utf-8", newline="\n") as sink:
-            yield sink
-        return
-    target = path.resolve()  # a link stays a link: its target is replaced
+    try:
+        if (stream := STREAM.fullmatch(str(path))) is not None:
+            number = {"stdout": 1, "stderr": 2}.get(stream[1]) or int(stream[2] or stream[3])
+            with os.fdopen(os.dup(number), "w", encoding="utf-8", newline="\n") as sink:
+                yield sink
+        elif path.is_file() or not path.exists():
+            with _replacement(path.resolve()) as sink:  # a link stays a link: its target is replaced
+                yield sink
+        else:
+            with path.open("w", encoding="utf-8", newline="\n") as sink:
+                yield sink
+    except OSError as error:
+        # Those that name another file are not of our writing.
+        if isinstance(error, SicetnonError | BrokenPipeError) or error.filename not in {None, str(path)}:
+            raise
+        raise _unwritable(path, error) from error
+
+
+@contextmanager
+def _replacement(target: Path) -> Iterator[IO[str]]:
     unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.unfinished")
     try:
         sink = unfinished.open("x", encoding="utf-8", newline="\n")
     except OSError as error:
-        raise InputError(
-            f"{path} cannot be written ({error.strerror})", expected="a writable folder", remedy="check the path"
-        ) from error
+        if not os.access(target, os.W_OK):
+            raise _unwritable(target, error) from error
+        with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as kept:
+            yield kept
+            kept.seek(0)
+            with target.open("w", encoding="utf-8", newline="\n") as place:
+                shutil.copyfileobj(kept, place)
+        return
     try:
         with sink:
             yield sink
         if target.exists():
             shutil.copymode(target, unfinished)
-        unfinished.replace(target)
+        try:
+            unfinished.replace(target)
+        except OSError:  # a file that is mounted there cannot be replaced
+            shutil.copyfile(unfinished, target)
+            unfinished.unlink()
     except BaseException:
         unfinished.unlink(missing_ok=True)
         raise
+
+
+def _unwritable(path: Path, error: OSError) -> InputError:
+    return InputError(
+        f"{path} cannot be written ({error.strerror or error})",
+        expected="a path for a file in a writable folder with enough free space",
+        remedy="check the path",
+    )
 
 
 def write_rows(path: Path, rows: Iterable[Mapping[str, object]]) -> int:

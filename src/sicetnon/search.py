@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from datetime import date
 from itertools import groupby
@@ -57,12 +57,13 @@ class Searcher:
         """
         return next(self.search_many([query]))
 
-    def search_many(self, queries: Sequence[Query]) -> Iterator[Ranking]:
+    def search_many(self, queries: Iterable[Query]) -> Iterator[Ranking]:
         """The ranking of each query in order, the same as one at a time.
 
         What queries side by side have in common is done once: a proposition asked for several stances is scored and
         judged once.
         """
+        queries = list(queries)
         for query in queries:
             _check(query)
         groups = [list(group) for _, group in groupby(queries, key=lambda query: query.proposition)]
@@ -137,6 +138,17 @@ class Searcher:
 
 
 def _check(query: Query) -> None:
+    days = (query.as_of, query.filters.decided_from, query.filters.decided_to)
+    kinds = {
+        "proposition": isinstance(query.proposition, str),
+        "stance": isinstance(query.stance, Stance),
+        "top_k": type(query.top_k) is int,
+        "as_of or a filter's day": all(day is None or type(day) is date for day in days),
+    }
+    if wrong := [name for name, fits in kinds.items() if not fits]:
+        raise InputError(
+            f"a query whose {wrong[0]} is of another type", expected="what Query declares", remedy="correct the query"
+        )
     if not query.proposition.strip():
         raise InputError("an empty proposition", expected="a sentence to look for", remedy="state the proposition")
     try:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import os
 import sys
 from typing import Annotated
@@ -10,6 +11,7 @@ import typer
 
 from sicetnon.cli import ask, demo, index, learn, serve, sparse
 from sicetnon.errors import SicetnonError
+from sicetnon.wording import harmless
 
 app = typer.Typer(
     name="sicetnon",
@@ -49,6 +51,7 @@ app.add_typer(sparse.app, name="sparse")
 
 def main() -> None:
     """Run the program and leave with its exit status."""
+    _ready_streams()
     try:
         app()
     except BrokenPipeError:
@@ -56,7 +59,19 @@ def main() -> None:
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(1)
     except (SicetnonError, OSError) as error:
-        sys.stderr.write(f"error: {' '.join(str(error).splitlines())}\n")  # an ID or a path may hold a newline
+        # An ID or a path may hold a line break, and worse.
+        sys.stderr.write(f"error: {harmless(' '.join(str(error).splitlines()))}\n")
         sys.exit(1)
     except KeyboardInterrupt:
+        sys.stderr.write("error: interrupted\n")
         sys.exit(130)
+
+
+def _ready_streams() -> None:
+    """Give a closed stream a place to write to, and one that is not of UTF-8 a way to write every character."""
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:
+            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until the end
+        elif isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+import re
 import sys
+from collections.abc import Iterator
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -63,6 +65,8 @@ def search(
     from sicetnon.cli.demo import prepare_demo_index
     from sicetnon.search import Searcher
 
+    if decided_from and decided_to and decided_from > decided_to:
+        raise typer.BadParameter("--from lies after --to; give the earlier day first")
     searcher = Searcher.open(index_dir or prepare_demo_index())
     query = Query(
         proposition=proposition,
@@ -94,13 +98,15 @@ def batch(
     asked = read_queries(queries, top_k=top_k)
     searcher = Searcher.open(index_dir)
     with show_progress() as report:
-        rows = []
-        for ranking in searcher.search_many(asked):
-            ids = tuple(hit.document.doc_id for hit in ranking.hits)
-            rows.append(ResultRow(str(ranking.query.query_id), ids, tuple(hit.score for hit in ranking.hits)))
-            report("queries", len(rows), len(asked))
-    write_results(output, rows)
-    sys.stderr.write(f"{len(rows):,} queries answered in {output}\n")
+
+        def answer() -> Iterator[ResultRow]:
+            for number, ranking in enumerate(searcher.search_many(asked), 1):
+                ids = tuple(hit.document.doc_id for hit in ranking.hits)
+                yield ResultRow(str(ranking.query.query_id), ids, tuple(hit.score for hit in ranking.hits))
+                report("queries", number, len(asked))
+
+        count = write_results(output, answer())
+    sys.stderr.write(f"{count:,} queries answered in {output}\n")
 
 
 def _day(moment: datetime | None) -> date | None:
@@ -118,7 +124,9 @@ def _print_json(answer: Ranking | BothSides) -> None:
     if answer.query.as_of:
         value["as_of"] = answer.query.as_of.isoformat()
     value |= {name: [hit_row(hit) for hit in hits] for name, hits in lists.items()}
-    typer.echo(json.dumps(value, ensure_ascii=False, indent=2))
+    # The rest of the control characters is escaped by JSON itself; a terminal may obey these too.
+    text = json.dumps(value, ensure_ascii=False, indent=2)
+    typer.echo(re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text))
 
 
 def _print_text(answer: Ranking | BothSides) -> None:

@@ -5,12 +5,17 @@ from __future__ import annotations
 import os
 import shutil
 import sys
+import time
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
 
+from sicetnon.types import Document
+
+LONGEST_WAIT = 300  # seconds, for another process that builds the demo's index
 PROPOSITIONS = (
     ("supported", "Someone too poor to pay for a lawyer must be given one when charged with a serious crime."),
     ("refuted", "Students may be punished for quietly wearing an armband to protest a war."),
@@ -54,32 +59,46 @@ def demo(
 
 
 def prepare_demo_index(place: Path | None = None) -> Path:
-    """Where the demo's index is; it is built first if there is none, or one of other decisions or models."""
+    """Where the demo's index is; it is built first if there is none, or one of other decisions or models.
+
+    Where another process is building it, that one is waited for.
+    """
     from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import read_bundled_decisions
-    from sicetnon.dense.embedded import EmbeddedEncoder
-    from sicetnon.errors import IndexDirectoryError
-    from sicetnon.ingest import BUNDLED, PASSAGE_WORDS, build_index, digest_corpus
-    from sicetnon.storage import StoredDirectory
+    from sicetnon.errors import IndexLocked
+    from sicetnon.ingest import build_index
 
     place = place or _cache() / "demo-index"
     decisions = list(read_bundled_decisions())
-    try:
-        settings = StoredDirectory.open(place, kind="legal").settings
-        wanted = {
-            "corpus_digest": digest_corpus(decisions),
-            "encoder_fingerprint": EmbeddedEncoder.fingerprint,
-            "passage_words": PASSAGE_WORDS,
-            "stance_model": BUNDLED,
-        }
-        if wanted.items() <= settings.items():
-            return place
-    except IndexDirectoryError:
-        pass  # none, or one that cannot be used: the build says so if it may not replace it
-    sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
-    with show_progress() as report:
-        build_index(decisions, place, progress=report)
+    deadline = time.monotonic() + LONGEST_WAIT
+    while not _is_current(place, decisions):
+        try:
+            sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
+            with show_progress() as report:
+                build_index(decisions, place, progress=report)
+        except IndexLocked:
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.5)
     return place
+
+
+def _is_current(place: Path, decisions: Sequence[Document]) -> bool:
+    from sicetnon.dense.embedded import EmbeddedEncoder
+    from sicetnon.errors import IndexDirectoryError
+    from sicetnon.ingest import BUNDLED, PASSAGE_WORDS, digest_corpus
+    from sicetnon.storage import StoredDirectory
+
+    wanted = {
+        "corpus_digest": digest_corpus(decisions),
+        "encoder_fingerprint": EmbeddedEncoder.fingerprint,
+        "passage_words": PASSAGE_WORDS,
+        "stance_model": BUNDLED,
+    }
+    try:
+        return wanted.items() <= StoredDirectory.open(place, kind="legal").settings.items()
+    except IndexDirectoryError:
+        return False  # none, or one that cannot be used: the build says so if it may not replace it
 
 
 def _program() -> str:
@@ -93,5 +112,15 @@ def _program() -> str:
 
 
 def _cache() -> Path:
-    base = os.environ.get("XDG_CACHE_HOME")
-    return (Path(base) if base else Path.home() / ".cache") / "sicetnon"
+    from sicetnon.errors import InputError
+
+    if base := os.environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "sicetnon"
+    try:
+        return Path.home() / ".cache" / "sicetnon"
+    except RuntimeError as error:
+        raise InputError(
+            "this user has no home to keep the demo's index in",
+            expected="HOME or XDG_CACHE_HOME in the environment",
+            remedy="set one of them, or name an index with --index-dir",
+        ) from error

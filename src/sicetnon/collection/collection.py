@@ -38,6 +38,11 @@ class Units:
         )  # int32 [units, 2]: start and end in the document's text
         self.vectors: Vectors = stored.array(f"{name}-vectors.npy", dtype=np.float32)
         self.starts: npt.NDArray[np.int64] = stored.array(f"{name}-starts.npy", dtype=np.int64, length=document_count)
+        if self.starts[:1] != [0] or (np.diff(self.starts) < 1).any() or not self.starts[-1] < len(self._spans):
+            raise stored.damage(
+                f"{stored.path(f'{name}-starts.npy')} does not rise from 0 within {len(self._spans):,} spans",
+                expected="the first span of each document",
+            )
         if len(self._spans) != len(self.vectors):
             raise stored.damage(
                 f"{stored.path(f'{name}-vectors.npy')} holds {len(self.vectors):,} vectors",

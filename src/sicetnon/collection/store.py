@@ -38,6 +38,7 @@ class DocumentStoreWriter:
         self._count = 0
 
     def add(self, document: Document) -> None:
+        _check_types(document)
         treatment = document.treatment
         try:
             self._connection.execute(
@@ -103,10 +104,17 @@ class DocumentStore:
                 connection.execute("SELECT * FROM documents WHERE ordinal = ?", (int(ordinal),)).fetchone()
                 for ordinal in ordinals
             ]
-        return [_document(row) for row in rows]
+        try:
+            return [_document(row) for row in rows]
+        except (TypeError, ValueError, KeyError, AttributeError) as error:  # of altered bytes; JSON's is a ValueError
+            raise self._damage(error) from error
 
     def find(self, doc_id: str) -> int | None:
         """The ordinal of the document called ``doc_id``, or None."""
+        try:
+            doc_id.encode()
+        except UnicodeEncodeError:  # half a surrogate pair: no document can have it
+            return None
         with self._reading() as connection:
             row = connection.execute("SELECT ordinal FROM documents WHERE doc_id = ?", (doc_id,)).fetchone()
         return None if row is None else int(row[0])
@@ -157,12 +165,36 @@ class DocumentStore:
     def _damage_named(self) -> Iterator[None]:
         try:
             yield
-        except sqlite3.Error as error:
-            raise IndexDamaged(
-                f"{self._path} cannot be read ({error})",
-                expected="the document store of an index",
-                remedy="build it again",
-            ) from error
+        except (sqlite3.Error, UnicodeDecodeError) as error:
+            raise self._damage(error) from error
+
+    def _damage(self, error: Exception) -> IndexDamaged:
+        return IndexDamaged(
+            f"{self._path} cannot be read ({error})",
+            expected="the document store of an index",
+            remedy="restore it from a copy or build the index again",
+        )
+
+
+def _check_types(document: Document) -> None:
+    """Refuse what a caller may have put into a Document that its fields' types do not allow."""
+    strings = ("doc_id", "title", "text"), ("citation", "docket", "court", "court_id")
+    wrong = [name for name in strings[0] if not isinstance(getattr(document, name), str)]
+    wrong += [name for name in strings[1] if not isinstance(getattr(document, name), str | None)]
+    if document.decided is not None and type(document.decided) is not date:  # a datetime is a date, but no day
+        wrong.append("decided")
+    if not isinstance(document.areas, tuple) or not all(isinstance(area, str) for area in document.areas):
+        wrong.append("areas")
+    try:
+        json.dumps(dict(document.metadata))
+    except (TypeError, ValueError):
+        wrong.append("metadata")
+    if wrong:
+        raise InputError(
+            f"document {document.doc_id!r} with {wrong[0]} {getattr(document, wrong[0])!r}",
+            expected=f"what Document.{wrong[0]} is declared to be",
+            remedy="correct that document",
+        )
 
 
 def _document(row: tuple[object, ...]) -> Document:

@@ -2,7 +2,8 @@
 
 A row needs ``doc_id`` and a text under one of ``TEXT_FIELDS``: a string, or a list of sections, each a string or an
 object with ``text`` and perhaps ``heading``. What a Document has a field for is read into it where its type fits;
-everything else is kept as metadata, so that nothing of the source is lost.
+everything else is kept as metadata, so that nothing of the source is lost: of sections their headings and the like,
+under "sections", each with its start and end in the text.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ def read_documents(path: Path) -> Iterator[Document]:
 
 def _parse_document(doc_id: str, row: Row) -> Document:
     text_field = row.present(TEXT_FIELDS)
-    text = _parse_text(row, text_field)
+    text, sections = _parse_text(row, text_field)
     title = row.fields.get("title")
     if title is not None and not isinstance(title, str):
         raise row.fault(f'"title" is of type {type(title).__name__}', expected="a string or null")
@@ -57,6 +58,8 @@ def _parse_document(doc_id: str, row: Row) -> Document:
         if raw_treatment.keys() <= TREATMENT_FIELDS:
             used.add("treatment")
     metadata = {name: cast("Json", value) for name, value in row.fields.items() if name not in used}
+    if sections:
+        metadata["sections"] = sections
     return Document(doc_id=doc_id, text=text, title=title or "", metadata=metadata, **known)  # type: ignore[arg-type]
 
 
@@ -80,22 +83,27 @@ def document_row(document: Document) -> dict[str, object]:
     return row | dict(document.metadata)
 
 
-def _parse_text(row: Row, name: str) -> str:
-    value = row.fields[name]
-    if not isinstance(value, list):
-        return row.string(name)
-    parts = []
-    for number, section in enumerate(value, 1):
+def _parse_text(row: Row, name: str) -> tuple[str, list[Json]]:
+    """The text, and what else the sections say, each with its start and end in the text (empty if they say nothing)."""
+    if not isinstance(row.fields[name], list):
+        return row.string(name), []
+    text = ""
+    sections: list[dict[str, Json]] = []
+    expected = 'strings, or objects with a string under "text"'
+    for number, section in enumerate(row.items(name, expected=expected), 1):
         part = section.get("text") if isinstance(section, dict) else section
         if not isinstance(part, str):
-            raise row.fault(
-                f'section {number} of "{name}" has no text', expected='strings, or objects with a string under "text"'
-            )
+            raise row.fault(f'section {number} of "{name}" has no text', expected=expected)
         if part.strip():
-            parts.append(part.strip())
-    if not parts:
+            text += "\n\n" * bool(text)
+            others = dict(section) if isinstance(section, dict) else {}
+            others.pop("text", None)
+            sections.append(others | {"start": len(text), "end": len(text) + len(part.strip())})
+            text += part.strip()
+    if not text:
         raise row.fault(f'"{name}" is empty', expected="at least one section with text")
-    return "\n\n".join(parts)
+    told = any(section.keys() - {"start", "end"} for section in sections)
+    return text, list(sections) if told else []
 
 
 def _parse_date(value: object) -> date | None:

@@ -14,6 +14,7 @@ from urllib.parse import quote
 
 from jinja2 import Environment, PackageLoader, StrictUndefined
 from starlette.applications import Starlette
+from starlette.convertors import StringConvertor, register_url_convertor
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
 from starlette.responses import HTMLResponse, Response
@@ -41,13 +42,22 @@ HEADERS = {
 }
 
 
+class _AnyConvertor(StringConvertor):
+    """The rest of a path, whatever it holds: an ID may have slashes and line breaks."""
+
+    regex = "(?s:.+)"
+
+
+register_url_convertor("any", _AnyConvertor())
+
+
 def create_app(searcher: Searcher) -> Starlette:
     """The web page over one index."""
     pages = _Pages(searcher)
     app = Starlette(
         routes=[
             Route("/", pages.show_search),
-            Route("/documents/{doc_id:path}", pages.show_document),
+            Route("/documents/{doc_id:any}", pages.show_document),
             Route("/style.css", pages.send_stylesheet),
         ],
         exception_handlers={HTTPException: pages.tell_http_error, Exception: pages.tell_failure},

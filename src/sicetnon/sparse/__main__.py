@@ -18,14 +18,14 @@ def main(arguments: Sequence[str] | None = None) -> int:
     started = time.perf_counter()
     try:
         if options.command == "build":
-            is_terminal = sys.stderr.isatty()
+            is_terminal = sys.stderr is not None and sys.stderr.isatty()
             manifest = build_index(options.corpus, options.index_dir, report=_report if is_terminal else None)
             done = ", ".join(f"{count:,} {name}" for name, count in manifest.counts.items())
         else:
             count = search_file(options.index_dir, options.queries, options.output, top_k=options.top_k)
             done = f"{count:,} queries"
     except (SicetnonError, OSError) as error:
-        _say(f"error: {' '.join(str(error).splitlines())}\n")
+        _say(f"error: {' '.join(str(error).split())}\n".translate(_CONTROLS))
         return 1
     except KeyboardInterrupt:
         _say("error: interrupted\n")
@@ -48,13 +48,17 @@ def _make_parser() -> argparse.ArgumentParser:
     return parser
 
 
+_CONTROLS = {number: "\ufffd" for number in (*range(32), *range(127, 160)) if number != ord("\n")}
+
+
 def _report(documents: int) -> None:
     _say(f"\r{documents:,} documents\r")
 
 
 def _say(text: str) -> None:
-    sys.stderr.write(text)
-    sys.stderr.flush()
+    if sys.stderr is not None:  # closed by the caller
+        sys.stderr.write(text)
+        sys.stderr.flush()
 
 
 if __name__ == "__main__":

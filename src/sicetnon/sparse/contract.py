@@ -50,7 +50,7 @@ def search_file(index_dir: Path, queries: Path, output: Path, *, top_k: int = 10
                 ordinals, scores = index.rank(terms, top_k=top_k)
             except InputError as error:
                 raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
-            found = zip(index.doc_ids.take(ordinals), scores.tolist(), strict=True)
+            found = zip(index.read_doc_ids(ordinals), scores.tolist(), strict=True)
             results = [{"doc_id": doc_id, "score": score} for doc_id, score in found]
             sink.write(json.dumps({"query_id": query_id, "results": results}) + "\n")
             count += 1

@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
 from sicetnon.sparse.builder import KIND
@@ -66,6 +66,7 @@ class SparseIndex:
 
     def __init__(self, stored: StoredDirectory) -> None:
         """Map the files of an open directory; `open` is the usual way."""
+        self._stored = stored
         document_count = stored.count("documents")
         posting_count = stored.count("postings")
         self._settings = stored.settings
@@ -123,15 +124,15 @@ class SparseIndex:
         """The place of each document's ID, by ordinal, among all IDs in code point order: int32[document_count]."""
         return self._tie_rank
 
-    @property
-    def doc_ids(self) -> StringTable:
-        """The document IDs by ordinal."""
-        return self._documents
+    def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
+        """Return the IDs of the documents with these ordinals (integers, 1-d), in that order."""
+        with self._stored.naming_damage():
+            return self._documents.take(ordinals)
 
     def search(self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None) -> list[ScoredDocument]:
         """Return the best documents with a score above 0, at most `top_k`; equal scores by ascending document ID."""
         ordinals, scores = self.rank(terms, top_k=top_k, scoring=scoring)
-        found = zip(self._documents.take(ordinals), scores.tolist(), ordinals.tolist(), strict=True)
+        found = zip(self.read_doc_ids(ordinals), scores.tolist(), ordinals.tolist(), strict=True)
         return [ScoredDocument(doc_id, score, ordinal) for doc_id, score, ordinal in found]
 
     def search_batch(
@@ -153,6 +154,10 @@ class SparseIndex:
     def scores(self, terms: Query, *, scoring: Scoring | None = None) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[document_count], by ordinal, 0 where nothing matches."""
         scoring = scoring or _IDF_OVERLAP
+        with self._stored.naming_damage():
+            return self._add_up(terms, scoring)
+
+    def _add_up(self, terms: Query, scoring: Scoring) -> NDArray[np.float64]:
         rows, weights = self._weigh_terms(terms, scoring)
         scores = np.zeros(self.document_count)
         for row, weight in zip(rows, weights, strict=True):
@@ -183,8 +188,9 @@ class SparseIndex:
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document."""
         by_rank = np.empty(self.document_count, np.intp)
-        by_rank[self._tie_rank] = np.arange(self.document_count)
-        place = bisect_left(by_rank, doc_id, key=self._documents.__getitem__)
+        with self._stored.naming_damage():
+            by_rank[self._tie_rank] = np.arange(self.document_count)
+            place = bisect_left(by_rank, doc_id, key=self._documents.__getitem__)
         if place == len(by_rank) or self._documents[by_rank[place]] != doc_id:
             raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
         return int(by_rank[place])

@@ -5,6 +5,7 @@ The manifest is the commit point of an index directory: whatever it lists is the
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 from collections.abc import Mapping
@@ -55,8 +56,9 @@ class Manifest:
     format_version: int = FORMAT_VERSION
 
     def to_json(self) -> str:
-        """Return the manifest's text: the same manifest always gives the same text."""
-        return json.dumps(asdict(self), indent=1, sort_keys=True, allow_nan=False) + "\n"
+        """Return the manifest's text, with a checksum of its own: the same manifest always gives the same text."""
+        fields = asdict(self)
+        return json.dumps(fields | {"sha256": _digest(fields)}, indent=1, sort_keys=True, allow_nan=False) + "\n"
 
 
 def read_manifest(directory: Path, *, kind: str | None) -> Manifest:
@@ -97,6 +99,8 @@ def parse_manifest(text: bytes, *, path: Path, kind: str | None) -> Manifest:
         raise IndexForeign(
             f"{path} belongs to an index of kind {found!r}", expected=f"kind {kind!r}", remedy="check the path"
         )
+    if fields.get("sha256") != _digest({name: value for name, value in fields.items() if name != "sha256"}):
+        raise IndexDamaged(f"{path} was altered", expected="the text that its checksum is of", remedy=REBUILD)
     counts, built_by = _take_object(path, fields, "counts"), _take_object(path, fields, "built_by")
     if not all(type(count) is int and count >= 0 for count in counts.values()):
         raise _refuse_field(path, "counts", "integers of at least 0")
@@ -112,6 +116,10 @@ def parse_manifest(text: bytes, *, path: Path, kind: str | None) -> Manifest:
         built_by=built_by,
         format_version=version,
     )
+
+
+def _digest(fields: Mapping[str, Any]) -> str:
+    return hashlib.sha256(json.dumps(fields, sort_keys=True).encode()).hexdigest()
 
 
 def _parse_entry(path: Path, name: str, entry: object) -> FileEntry:

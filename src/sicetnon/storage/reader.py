@@ -7,7 +7,8 @@ from __future__ import annotations
 
 import hashlib
 import mmap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -128,6 +129,18 @@ class StoredDirectory:
                 expected="the checksums of the manifest",
                 remedy="restore them from a copy or build the index again",
             )
+
+    @contextmanager
+    def naming_damage(self) -> Iterator[None]:
+        """Turn what altered bytes provoke in whoever reads them into IndexDamaged."""
+        try:
+            yield
+        except (IndexError, UnicodeDecodeError) as error:
+            raise IndexDamaged(
+                f"{self.folder} holds what no writer wrote ({type(error).__name__}: {error})",
+                expected="the bytes that were written",
+                remedy=f"see which file it is with: sicetnon index verify {self.directory}; then {REBUILD}",
+            ) from error
 
     def damage(self, found: str, *, expected: str) -> IndexDamaged:
         """Return the error for something of this directory that is not as it was written."""

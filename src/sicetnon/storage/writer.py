@@ -50,6 +50,7 @@ class DirectoryWriter:
         self._created: list[Path] = []
         self._generation = 0
         self._is_committing = False
+        self._is_damaged = False
         self._lock: WriteLock | None = None
 
     @property
@@ -64,8 +65,11 @@ class DirectoryWriter:
             self._create_directory()
             self._lock = WriteLock.take(self._directory / LOCK_NAME)
             current = self._read_current()
-            self._generation = (current.generation if current else 0) + 1
-            self._remove_generations(keep=current)
+            if self._is_damaged:  # what lies there may be of use to somebody until it is replaced
+                self._generation = max(self._list_generations(), default=0) + 1
+            else:
+                self._generation = (current.generation if current else 0) + 1
+                self._remove_generations(keep=current)
             self.folder.mkdir()
         except BaseException as error:
             self._leave()
@@ -144,7 +148,12 @@ class DirectoryWriter:
         except IndexNotFound:
             pass
         except IndexDamaged:
-            raise self._refuse(MANIFEST_NAME) from None
+            # Ours, if a writer's lock and nothing foreign lies beside it; else somebody's file that has this name.
+            names = {entry.name for entry in self._directory.iterdir()} - {"lost+found"}
+            if LOCK_NAME not in names or not all(map(is_own_name, names)):
+                raise self._refuse(MANIFEST_NAME) from None
+            self._is_damaged = True
+            return None
         except IndexForeign:
             if not self._directory.is_dir() or (self._directory / MANIFEST_NAME).exists():
                 raise
@@ -176,6 +185,10 @@ class DirectoryWriter:
         for path in reversed(missing):
             path.mkdir()
             self._created.append(path)
+
+    def _list_generations(self) -> list[int]:
+        names = [entry.name for entry in self._directory.iterdir() if GENERATION_PATTERN.fullmatch(entry.name)]
+        return [int(name.removeprefix("generation-")) for name in names]
 
     def _remove_generations(self, *, keep: Manifest | None) -> None:
         """Remove every generation but one, and a manifest that was not finished."""

@@ -7,6 +7,9 @@ import re
 from sicetnon.types import Span
 
 PARAGRAPH_BREAK = re.compile(r"\n\s*\n")
+# nupunkt's time grows with the square of a run of marks that may end a sentence, which scanned pages hold: a leader of
+# dots, a line of exclamation marks. Such a run is read as one word of the same length.
+LONG_RUN = re.compile(r"[^\w\s]{16,}")
 
 
 def split_sentences(text: str) -> list[Span]:
@@ -21,7 +24,8 @@ def split_sentences(text: str) -> list[Span]:
     for end in [match.end() for match in PARAGRAPH_BREAK.finditer(text)] + [len(text)]:
         paragraph = text[start:end]
         if paragraph.strip():
-            spans += [Span(start + a, start + b) for a, b in nupunkt.sent_spans(paragraph)]
+            tamed = LONG_RUN.sub(lambda run: "x" * len(run[0]), paragraph)
+            spans += [Span(start + a, start + b) for a, b in nupunkt.sent_spans(tamed)]
         start = end
     return [trimmed for span in spans if (trimmed := _trim(text, span)) is not None]
 
