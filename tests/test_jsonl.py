@@ -5,6 +5,8 @@ from __future__ import annotations
 import json
 import os
 import stat
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable
 from pathlib import Path
@@ -284,3 +286,47 @@ def test_one_line_a_row(tmp_path: Path) -> None:
     first, second = (tmp_path / "out.jsonl").read_bytes().split(b"\n")[:2]
     assert first == '{"a": "é\\n\u2028"}'.encode()
     assert json.loads(second) == {"b": []}
+
+
+def test_streams_are_written_as_they_are(tmp_path: Path) -> None:
+    """/dev/stdout appends to what the shell has opened for the program, and leaves no file of its own."""
+    program = "from pathlib import Path; from sicetnon.jsonl import write_rows; write_rows(Path('/dev/stdout'), [{}])"
+    with (tmp_path / "kept.txt").open("w") as kept:
+        kept.write("before\n")
+        kept.flush()
+        subprocess.run([sys.executable, "-c", program], stdout=kept, check=True)
+    assert (tmp_path / "kept.txt").read_text() == "before\n{}\n"
+    assert [entry.name for entry in tmp_path.iterdir()] == ["kept.txt"]
+
+
+def test_full_device_is_told() -> None:
+    """A device without room is an error of the tree that names it."""
+    with pytest.raises(InputError, match=r"/dev/full cannot be written \(No space left on device\)"):
+        write_rows(Path("/dev/full"), [{"a": 1}])
+
+
+def test_file_that_cannot_be_replaced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A file that is mounted where it stands is overwritten, once the rows are whole."""
+
+    def refuse(*_: object) -> None:
+        raise OSError(16, "Device or resource busy")
+
+    monkeypatch.setattr(Path, "replace", refuse)
+    (tmp_path / "out.jsonl").write_text("old")
+    write_rows(tmp_path / "out.jsonl", [{"a": 1}])
+    assert (tmp_path / "out.jsonl").read_text() == '{"a": 1}\n'
+    assert [entry.name for entry in tmp_path.iterdir()] == ["out.jsonl"]
+
+
+def test_mode_of_a_file_is_kept(tmp_path: Path) -> None:
+    """A file that was private stays so when it is written anew."""
+    (tmp_path / "out.jsonl").touch(mode=0o600)
+    write_rows(tmp_path / "out.jsonl", [])
+    assert (tmp_path / "out.jsonl").stat().st_mode & 0o777 == 0o600
+
+
+def test_blank_string_gives_way(tmp_path: Path) -> None:
+    """Of several accepted fields a blank one counts only where there is no other."""
+    row = Row(tmp_path, 1, {"text": " ", "body": "x"})
+    assert row.present(("text", "body")) == "body"
+    assert Row(tmp_path, 1, {"text": " "}).present(("text", "body")) == "text"

@@ -361,6 +361,12 @@ def test_judge(small_searcher: Searcher, small_corpus: Sequence[Document]) -> No
         ({"proposition": ""}, "an empty proposition"),
         ({"proposition": " \n"}, "an empty proposition"),
         ({"proposition": "a \ud800"}, "half of a surrogate pair"),
+        ({"proposition": None}, "whose proposition is of another type"),
+        ({"stance": "nope"}, "whose stance is of another type"),
+        ({"top_k": "3"}, "whose top_k is of another type"),
+        ({"min_relevance": "0.1"}, "whose min_relevance is of another type"),
+        ({"as_of": "2010-01-01"}, "whose as_of or a filter's day is of another type"),
+        ({"filters": Filters(courts=(1,))}, "whose courts is of another type"),
         ({"top_k": 0}, "top_k of 0"),
         ({"top_k": -1}, "top_k of -1"),
         ({"min_relevance": -0.1}, "min_relevance of -0.1"),
@@ -458,3 +464,9 @@ def test_overruled_bundled_decision(bundled_searcher: Searcher) -> None:
         hits = bundled_searcher.search(replace(query, as_of=as_of)).hits
         (plessy,) = (hit for hit in hits if hit.document.title.startswith("Plessy"))
         assert (plessy.treatment is not None) is is_known
+
+
+def test_queries_from_a_generator(small_searcher: Searcher) -> None:
+    """Queries may come one at a time."""
+    query = Query(proposition=PROPOSITION)
+    assert list(small_searcher.search_many(query for _ in range(2))) == [small_searcher.search(query)] * 2

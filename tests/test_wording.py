@@ -1,8 +1,8 @@
-"""Probabilities in words."""
+"""Probabilities in words, and text that does nothing to a terminal."""
 
 from __future__ import annotations
 
-from sicetnon.wording import say_percent, say_probability
+from sicetnon.wording import harmless, say_percent, say_probability
 
 
 def test_probabilities_in_words() -> None:
@@ -23,3 +23,8 @@ def test_probabilities_in_words() -> None:
         "over 99%",
         "over 99%",
     ]
+
+
+def test_harmless() -> None:
+    """Control characters that a terminal would obey are replaced one for one; line breaks and tabs stay."""
+    assert harmless("a\x1b[31mb\x9b\x07\x7f\r\n\tc") == "a\ufffd[31mb\ufffd\ufffd\ufffd\ufffd\n\tc"

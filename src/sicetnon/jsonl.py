@@ -40,7 +40,7 @@ class Row:
             raise self.fault(f'no field "{name}" (found {_names(self.fields)})', expected=f'a string under "{name}"')
         value = self.fields[name]
         if not isinstance(value, str):
-            raise self.fault(f'"{name}" is {_kind(value)}', expected="a string")
+            raise self.fault(f'"{name}" is {tell_kind(value)}', expected="a string")
         if not value.strip():
             raise self.fault(f'"{name}" is empty', expected="a string that is not empty")
         return value
@@ -49,7 +49,7 @@ class Row:
         """The list under ``name``; ``expected`` says of what."""
         value = self.fields.get(name)
         if not isinstance(value, list):
-            found = f'"{name}" is {_kind(value)}' if name in self.fields else f'no field "{name}"'
+            found = f'"{name}" is {tell_kind(value)}' if name in self.fields else f'no field "{name}"'
             raise self.fault(found, expected=expected)
         return value
 
@@ -126,7 +126,7 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
             path, number, f"invalid JSON ({error})", expected="one JSON object", remedy="correct that line"
         ) from error
     if not isinstance(value, dict):
-        raise MalformedRow(path, number, _kind(value), expected="a JSON object", remedy="correct that line")
+        raise MalformedRow(path, number, tell_kind(value), expected="a JSON object", remedy="correct that line")
     if SURROGATE.search(text) and not _is_text(value):
         raise MalformedRow(
             path,
@@ -233,6 +233,7 @@ def _names(fields: Mapping[str, object]) -> str:
     return ", ".join(f'"{name}"' for name in list(fields)[:12]) or "an empty object"
 
 
-def _kind(value: object) -> str:
+def tell_kind(value: object) -> str:
+    """What a JSON value is, for an error."""
     names = {dict: "an object", list: "a list", str: "a string", bool: "a boolean", int: "a number", float: "a number"}
     return "null" if value is None else names[type(value)]

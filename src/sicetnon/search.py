@@ -143,6 +143,8 @@ def _check(query: Query) -> None:
         "proposition": isinstance(query.proposition, str),
         "stance": isinstance(query.stance, Stance),
         "top_k": type(query.top_k) is int,
+        "min_relevance": isinstance(query.min_relevance, int | float),
+        "courts": all(isinstance(court, str) for court in query.filters.courts),
         "as_of or a filter's day": all(day is None or type(day) is date for day in days),
     }
     if wrong := [name for name, fits in kinds.items() if not fits]:

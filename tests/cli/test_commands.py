@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shlex
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -257,3 +258,32 @@ class TestIndex:
         ran = run_cli("index", "verify", tmp_path / "i")
         assert (ran.status, ran.out) == (1, "")
         assert "terms.bin" in ran.err
+
+
+def test_days_the_wrong_way_round(run_cli: RunCli, small_index: Path) -> None:
+    """--from after --to is used wrongly."""
+    ran = run_cli("search", "x", "-i", small_index, "--from", "2020-01-01", "--to", "2019-01-01")
+    assert ran.status == 2
+    assert "--from lies after --to" in ran.err
+
+
+def test_user_without_a_home(run_cli: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Where there is no place for the demo's index, that is said in one line."""
+
+    def no_home() -> Path:
+        raise RuntimeError
+
+    monkeypatch.delenv("XDG_CACHE_HOME", raising=False)
+    monkeypatch.setattr(Path, "home", no_home)
+    ran = run_cli("search", "A phone is private.")
+    assert ran.status == 1
+    assert ran.err.startswith("error: this user has no home to keep the demo's index in; expected HOME")
+
+
+def test_closed_standard_error(small_index: Path, write_jsonl: Any, tmp_path: Path) -> None:
+    """A closed standard error changes nothing of the work or its status."""
+    queries = write_jsonl("queries.jsonl", [{"query_id": "q", "claim": "A phone.", "stance": "all"}])
+    command = [sys.executable, "-m", "sicetnon", "batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r"]
+    line = " ".join(shlex.quote(str(word)) for word in command) + " 2>&-"
+    assert subprocess.run(["bash", "-c", line], check=False).returncode == 0
+    assert (tmp_path / "r").read_text().startswith('{"query_id": "q"')

@@ -5,7 +5,8 @@ from __future__ import annotations
 import tempfile
 from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
-from datetime import date
+from dataclasses import replace
+from datetime import UTC, date, datetime
 from pathlib import Path
 
 import numpy as np
@@ -208,3 +209,29 @@ def test_awkward_path(tmp_path: Path) -> None:
     folder = tmp_path / "a b?mode=rw#é%41"
     folder.mkdir()
     assert len(store(folder / "documents.sqlite", [make(1, None)])) == 1
+
+
+@pytest.mark.parametrize(
+    ("field", "value"),
+    [
+        ("title", None),
+        ("docket", 7),
+        ("decided", datetime(2000, 1, 1, tzinfo=UTC)),
+        ("decided", "2000-01-01"),
+        ("areas", None),
+        ("areas", ["law"]),
+        ("metadata", {"day": date(2000, 1, 1)}),
+    ],
+)
+def test_fields_of_another_type(tmp_path: Path, field: str, value: object) -> None:
+    """A document with a field of a type that it does not declare is refused, and the field named."""
+    document = replace(Document(doc_id="a", text="x"), **{field: value})
+    with pytest.raises(InputError, match=f"document 'a' with {field} "):
+        DocumentStoreWriter(tmp_path / "documents.sqlite").add(document)
+
+
+def test_id_that_no_document_can_have(tmp_path: Path) -> None:
+    """Half a surrogate pair is found nowhere."""
+    writer = DocumentStoreWriter(tmp_path / "documents.sqlite")
+    writer.close()
+    assert DocumentStore(tmp_path / "documents.sqlite").find("\ud800") is None

@@ -169,7 +169,7 @@ def test_sections(write_lines: WriteLines) -> None:
         ('{"doc_id": "b", "sections": ["", {"text": " "}]}', '"sections" is empty'),
         ('{"doc_id": "b", "sections": ["x", {"heading": "H"}]}', 'section 2 of "sections" has no text'),
         ('{"doc_id": "b", "sections": [7]}', 'section 1 of "sections" has no text'),
-        ('{"doc_id": "b", "text": "x", "title": 7}', '"title" is of type int'),
+        ('{"doc_id": "b", "text": "x", "title": 7}', '"title" is a number'),
         ('{"doc_id": "a", "text": "x"}', r'doc_id "a" again \(first on line 1\)'),
     ],
 )
@@ -209,3 +209,14 @@ def test_treatments_that_are_none(write_lines: WriteLines, change: dict[str, obj
     (document,) = read(json.dumps({"doc_id": "a", "text": "x", "treatment": value | change}), write=write_lines)
     assert document.treatment is None
     assert document.metadata == {"treatment": value | change}
+
+
+def test_sections_keep_what_they_say(write_lines: WriteLines) -> None:
+    """Headings and the like of sections are kept, with where each section stands in the text."""
+    sections = [{"heading": "Facts", "text": " He ran. ", "page": 7}, {"text": " "}, "He fell."]
+    (document,) = read(json.dumps({"doc_id": "a", "sections": sections}), write=write_lines)
+    assert document.text == "He ran.\n\nHe fell."
+    assert document.metadata == {
+        "sections": [{"heading": "Facts", "page": 7, "start": 0, "end": 7}, {"start": 9, "end": 17}]
+    }
+    assert read(json.dumps(document_row(document)), write=write_lines) == [document]

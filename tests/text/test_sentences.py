@@ -63,3 +63,10 @@ def test_cover(text: str) -> None:
     assert all(span.of(text) == span.of(text).strip() for span in spans)
     covered = {place for span in spans for place in range(span.start, span.end)}
     assert {place for place, character in enumerate(text) if not character.isspace()} <= covered
+
+
+def test_long_runs_of_marks() -> None:
+    """A long run of marks is read as one word: it ends no sentence, and its time does not grow with its square."""
+    text = "He came. " + "?!" * 100_000 + " He left. Then it rained."
+    spans = split_sentences(text)
+    assert [span.of(text)[-9:] for span in spans] == ["He came.", " He left.", "t rained."]

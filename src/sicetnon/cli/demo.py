@@ -71,9 +71,10 @@ def prepare_demo_index(place: Path | None = None) -> Path:
     place = place or _cache() / "demo-index"
     decisions = list(read_bundled_decisions())
     deadline = time.monotonic() + LONGEST_WAIT
+    if not _is_current(place, decisions):
+        sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
     while not _is_current(place, decisions):
         try:
-            sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
             with show_progress() as report:
                 build_index(decisions, place, progress=report)
         except IndexLocked:

@@ -20,7 +20,7 @@ def build(
     index_dir: Annotated[Path, typer.Option("--index-dir", "-i", help="Where to put the index.")],
 ) -> None:
     """Build an index of term sets."""
-    _run("build", "--corpus", corpus, "--index-dir", index_dir)
+    _run("build", corpus=corpus, index_dir=index_dir)
 
 
 @app.command(epilog="Example: sicetnon sparse search --index-dir sets --queries queries.jsonl --output results.jsonl")
@@ -32,10 +32,10 @@ def search(
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=0, help="Documents for each query, at most.")] = 100,
 ) -> None:
     """Answer a file of queries."""
-    _run("search", "--index-dir", index_dir, "--queries", queries, "--output", output, "--top-k", top_k)
+    _run("search", index_dir=index_dir, queries=queries, output=output, top_k=top_k)
 
 
-def _run(*arguments: object) -> None:
+def _run(command: str, **options: object) -> None:
     from sicetnon.sparse.__main__ import main
 
-    raise typer.Exit(main([str(argument) for argument in arguments]))
+    raise typer.Exit(main([command, *(f"--{name.replace('_', '-')}={value}" for name, value in options.items())]))

@@ -13,7 +13,7 @@ from datetime import date
 from pathlib import Path
 from typing import Any, cast
 
-from sicetnon.jsonl import Row, read_keyed_rows, write_rows
+from sicetnon.jsonl import Row, read_keyed_rows, tell_kind, write_rows
 from sicetnon.types import Document, Json, Treatment
 
 TEXT_FIELDS = ("text", "contents", "body", "sections")
@@ -37,7 +37,7 @@ def _parse_document(doc_id: str, row: Row) -> Document:
     text, sections = _parse_text(row, text_field)
     title = row.fields.get("title")
     if title is not None and not isinstance(title, str):
-        raise row.fault(f'"title" is of type {type(title).__name__}', expected="a string or null")
+        raise row.fault(f'"title" is {tell_kind(title)}', expected="a string or null")
     known: dict[str, object] = {}
     used = {"doc_id", "title", text_field}
     used |= {name for name in TEXT_FIELDS if row.fields.get(name) is None}  # a null there says nothing

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from pathlib import Path
 
-from sicetnon.jsonl import Row, read_keyed_rows
+from sicetnon.jsonl import Row, read_keyed_rows, tell_kind
 from sicetnon.types import JudgedProposition, Judgment, Side
 
 RELEVANT_FIELDS = ("doc_ids", "relevant_doc_ids", "relevant")
@@ -33,7 +33,7 @@ def _parse_relevant(row: Row) -> Iterator[str]:
         elif isinstance(item, dict) and isinstance(item.get("doc_id"), str):
             relevance = item.get("relevance", 1)
             if not isinstance(relevance, int | float):
-                raise row.fault(f"a relevance of type {type(relevance).__name__}", expected="a number")
+                raise row.fault(f"a relevance that is {tell_kind(relevance)}", expected="a number")
             if relevance > 0:
                 yield item["doc_id"]
         else:
@@ -67,7 +67,7 @@ def read_propositions(path: Path) -> list[JudgedProposition]:
 def _parse_judgment(row: Row, value: object) -> Judgment:
     expected = '{"doc_id", "stance": "supports" | "refutes" | "neither", "evidence": string that is not empty, or null}'
     if not isinstance(value, dict):
-        raise row.fault(f"a judgment of type {type(value).__name__}", expected=expected)
+        raise row.fault(f"a judgment that is {tell_kind(value)}", expected=expected)
     doc_id, side, evidence = value.get("doc_id"), value.get("stance"), value.get("evidence")
     marked = evidence is None or (isinstance(evidence, str) and bool(evidence.strip()))
     fits = isinstance(doc_id, str) and isinstance(side, str) and side in set(Side) and marked

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass
 from itertools import pairwise
+from math import inf
 from pathlib import Path
 
 from sicetnon.jsonl import Row, read_keyed_rows, write_rows
@@ -55,8 +56,13 @@ def _parse_result(query_id: str, row: Row) -> ResultRow:
         doc_id, score = (result.get("doc_id"), result.get("score")) if isinstance(result, dict) else (None, None)
         if not isinstance(doc_id, str) or not isinstance(score, int | float) or isinstance(score, bool):
             raise row.fault(f"the result {result!r}", expected=expected)
+        if not abs(score) < inf:
+            raise row.fault(f"the score {score!r}"[:60], expected="finite scores")
+        try:
+            scores.append(float(score))
+        except OverflowError:
+            raise row.fault("a score of hundreds of digits", expected="finite scores") from None
         ids.append(doc_id)
-        scores.append(float(score))
     if len(set(ids)) < len(ids):
         raise row.fault("a document twice", expected=expected)
     if any(later > earlier for earlier, later in pairwise(scores)):

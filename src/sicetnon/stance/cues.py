@@ -6,9 +6,9 @@ import re
 
 _AUXILIARIES = "is are was were can could may might must shall should will would does do did has have had"
 AUXILIARIES = _AUXILIARIES.split()
-_CONTRACTIONS = (
-    "isn't aren't wasn't weren't couldn't mustn't shouldn't wouldn't doesn't don't didn't hasn't haven't hadn't"
-)
+_CONTRACTIONS = """
+    isn't aren't wasn't weren't couldn't mightn't mustn't shouldn't wouldn't doesn't don't didn't hasn't haven't hadn't
+"""
 # Contracted denial -> the auxiliary that it denies.
 CONTRACTIONS = {word: word.removesuffix("n't") for word in _CONTRACTIONS.split()} | {
     "can't": "can",

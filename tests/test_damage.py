@@ -1,0 +1,93 @@
+"""An index whose bytes were altered: named in one line or answered as before, and always seen by ``verify``."""
+
+from __future__ import annotations
+
+import shutil
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+from sicetnon.errors import IndexDamaged, SicetnonError
+from sicetnon.ingest import build_index
+from sicetnon.search import Searcher
+from sicetnon.sparse import SparseIndex, SparseIndexBuilder
+from sicetnon.storage import StoredDirectory
+from sicetnon.types import Document, Query
+
+FLIPS = 12  # places in each file
+
+
+def damaged_copies(index: Path, place: Path) -> Iterator[tuple[Path, str]]:
+    """Yield copies of an index, each with one byte of one file flipped, and the file's name."""
+    rng = np.random.default_rng(5)
+    names = [file.relative_to(index) for file in sorted(index.rglob("*")) if file.is_file() and file.stat().st_size]
+    for name in names:
+        size = (index / name).stat().st_size
+        for at in {0, size - 1, *rng.integers(0, size, FLIPS).tolist()}:
+            shutil.rmtree(place, ignore_errors=True)
+            shutil.copytree(index, place)
+            content = bytearray((place / name).read_bytes())
+            content[at] ^= 1 << int(rng.integers(8))
+            (place / name).write_bytes(content)
+            yield place, str(name)
+
+
+def is_whole(index: Path) -> bool:
+    try:
+        StoredDirectory.open(index, kind=None).verify()
+    except SicetnonError:
+        return False
+    return True
+
+
+def hold(index: Path, place: Path, use: Callable[[Path], object]) -> None:
+    for copy, name in damaged_copies(index, place):
+        with suppress(SicetnonError):  # an answer, or an error of ours: anything else fails the test
+            use(copy)
+        assert not is_whole(copy), f"a flipped byte of {name} was not seen"
+
+
+def test_legal_index(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_encoder: Any) -> None:
+    """Whatever byte of a legal index is flipped, a search ends in an answer or in an error of the tree."""
+    build_index(small_corpus, tmp_path / "index", encoder=cheap_encoder)
+
+    def use(copy: Path) -> None:
+        searcher = Searcher.open(copy, encoder=cheap_encoder)
+        searcher.search_both(Query(proposition="The police may search a phone."))
+
+    hold(tmp_path / "index", tmp_path / "copy", use)
+
+
+def test_sparse_index(tmp_path: Path) -> None:
+    """Whatever byte of a sparse index is flipped, search and explanation end in an answer or an error of the tree."""
+    with SparseIndexBuilder(tmp_path / "index") as builder:
+        for number in range(40):
+            builder.add(f"d{number}", {f"t{term}": 1 + number % 3 for term in range(number % 7 + 1)})
+        builder.commit()
+
+    def use(copy: Path) -> None:
+        index = SparseIndex.open(copy)
+        index.search(["t1", "t5", "nothing"])
+        index.explain(["t1"], "d8")
+
+    hold(tmp_path / "index", tmp_path / "copy", use)
+
+
+def test_damaged_manifest_is_built_over(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_encoder: Any) -> None:
+    """An index whose manifest is damaged can be built again in its place; until then its files stay."""
+    index = tmp_path / "index"
+    build_index(small_corpus, index, encoder=cheap_encoder)
+    (index / "manifest.json").write_text("{")
+    with pytest.raises(IndexDamaged):
+        Searcher.open(index, encoder=cheap_encoder)
+    kept = sorted((index / "generation-000001").iterdir())
+    with pytest.raises(SicetnonError):
+        build_index([], index, encoder=cheap_encoder)
+    assert sorted((index / "generation-000001").iterdir()) == kept
+    build_index(small_corpus, index, encoder=cheap_encoder)
+    assert Searcher.open(index, encoder=cheap_encoder).find("d-phone") == small_corpus[0]
+    assert sorted(entry.name for entry in index.iterdir()) == ["generation-000002", "manifest.json", "write.lock"]
