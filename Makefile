@@ -52,7 +52,7 @@ model: $(VENV)/.installed
 install: $(VENV)/.installed
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
-	$(PIP) --editable '.[serve]'
+	$(PIP) --editable '.[serve,evaluate]'
 	@touch $@
 
 $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python

@@ -1,0 +1,83 @@
+"""The figures that the README quotes are those that were kept."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+README = (ROOT / "README.md").read_text(encoding="utf-8")
+
+
+def kept(name: str) -> dict[str, Any]:
+    """Read the figures of one benchmark."""
+    return json.loads((ROOT / "benchmarks" / "results" / f"{name}.json").read_text(encoding="utf-8"))["figures"]
+
+
+def quoted(row: str) -> list[float]:
+    """Read the numbers in the last cell of the row of a table that begins so."""
+    (line,) = (line for line in README.splitlines() if line.startswith(f"| {row}"))
+    return [float(number) for number in re.findall(r"\d+(?:\.\d+)?", line.split("|")[-2])]
+
+
+def test_labelled_set() -> None:
+    """Quality over all queries and by stance."""
+    measures = kept("legal_batch")["measures"]
+    assert quoted("the labelled set, mean") == [round(measures["overall"]["nDCG@10"], 3)]
+    by_stance = [round(measures[name]["nDCG@10"], 3) for name in ("all", "supported", "refuted")]
+    assert quoted("by stance") == by_stance
+
+
+def test_relevance_alone() -> None:
+    """Quality of the summed signals."""
+    values = kept("legal_signals")["the sum"]
+    assert quoted("by relevance alone") == [round(values["nDCG@10"], 3), round(values["R@100"], 3)]
+
+
+def test_times_of_the_legal_contract() -> None:
+    """Seconds for a build and for a batch."""
+    figures = kept("legal_batch")
+    assert quoted("building that index") == [round(figures["build_s"]), round(figures["batch_s"], 1)]
+
+
+def test_sparse_contract() -> None:
+    """Wall time next to the reference, and how many answers are the same."""
+    figures = kept("sparse_wall")
+    assert quoted("the sparse contract") == [
+        round(figures["ratio"], 2),
+        figures["same_rankings_and_scores"],
+        figures["queries"],
+    ]
+
+
+def test_start_up() -> None:
+    """Milliseconds of imports and of a cold search."""
+    figures = kept("start_up")
+    names = ("import_sicetnon_ms", "import_sicetnon_sparse_ms", "search_on_the_demo_index_ms")
+    assert quoted("`import sicetnon`") == [figures[name] for name in names]
+
+
+def test_stance() -> None:
+    """What the stance model is worth, with and without a document."""
+    report = json.loads((ROOT / "docs" / "stance-report.json").read_text(encoding="utf-8"))
+    cells = {line.split("|")[1].strip(): line for line in README.splitlines() if line.startswith("| the ")}
+    for row, prefix in (("the model", ""), ("the same model shown the proposition alone", "claim_only_")):
+        numbers = [float(cell) for cell in cells[row].split("|")[2:-1]]
+        assert numbers == [
+            pytest.approx(report[f"{prefix}{name}"], abs=0.005) for name in ("accuracy", "two_sided_accuracy", "auc")
+        ]
+    assert f"expected calibration error {report['calibration_error']:.3f}" in README.replace("\n", " ")
+    assert f"under ROC is {kept('stance_pairs')['auc']:.2f}" in README.replace("\n", " ")
+    assert f"for {report['evidence_passage']:.2f} of them" in README.replace("\n", " ")
+
+
+def test_every_command_is_shown() -> None:
+    """The README shows every command of the program."""
+    for command in ("demo", "search", "batch", "train", "evaluate", "serve"):
+        assert re.search(rf"sicetnon {command}\b|make {command}\b", README), command
+    for command in ("index build", "index info", "index verify", "sparse build", "sparse search"):
+        assert f"sicetnon {command}" in README
