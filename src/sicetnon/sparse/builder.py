@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
+from sicetnon.sparse.bitmaps import write_bitmaps
 from sicetnon.sparse.spill import PostingSpill
 from sicetnon.sparse.terms import are_strings, write_terms
 from sicetnon.storage import DirectoryWriter, Manifest, write_strings
@@ -104,6 +105,8 @@ class SparseIndexBuilder:
         offsets = np.zeros(len(document_frequencies) + 1, np.int64)
         np.cumsum(document_frequencies, out=offsets[1:])
         writer.save("offsets.npy", offsets)
+        written = np.load(writer.folder / "postings.npy", mmap_mode="r")
+        write_bitmaps(writer, written, offsets, len(self._documents))
         lengths = np.concatenate(self._lengths)
         writer.save("document-lengths.npy", lengths)
         write_terms(writer, list(self._rows))

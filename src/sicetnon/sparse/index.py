@@ -18,7 +18,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
+from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.builder import KIND
+from sicetnon.sparse.pruning import SetPostings, find_best
 from sicetnon.sparse.scoring import CollectionStatistics, IdfOverlap, Scoring
 from sicetnon.sparse.terms import TermDictionary, are_strings
 from sicetnon.sparse.topk import select_top
@@ -73,15 +75,18 @@ class SparseIndex:
         self._terms = TermDictionary.open(stored, length=stored.count("terms"))
         self._offsets = stored.array("offsets.npy", dtype=np.int64, length=len(self._terms) + 1)
         self._postings = stored.array("postings.npy", dtype=np.int32, length=posting_count)
+        self._bitmaps = TermBitmaps.open(stored, document_count=document_count)
         self._frequencies = (
             stored.array("frequencies.npy", length=posting_count) if stored.has("frequencies.npy") else None
         )
         self._lengths = stored.array("document-lengths.npy", dtype=np.uint32, length=document_count)
         self._tie_rank = stored.array("tie-rank.npy", dtype=np.int32, length=document_count)
         self._documents = StringTable.open(stored, "documents", length=document_count)
-        if self._offsets[0] != 0 or self._offsets[-1] != posting_count:
+        ends = (self._offsets[0], self._offsets[-1])
+        if ends != (0, posting_count) or (np.diff(self._offsets) < 1).any():
             raise stored.damage(
-                f"{stored.path('offsets.npy')} ends at {self._offsets[-1]:,}", expected=f"{posting_count:,}"
+                f"{stored.path('offsets.npy')} does not rise from 0 to {posting_count:,}",
+                expected="where each term's postings start, of which it has one at least",
             )
         self._statistics = CollectionStatistics(document_count, stored.count("tokens") / max(document_count, 1))
 
@@ -147,9 +152,26 @@ class SparseIndex:
         """Return what `search` gives as arrays: ordinals (intp) and scores (float64), best first."""
         if top_k < 0:
             raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
+        scoring = scoring or _IDF_OVERLAP
+        if scoring.is_set_based and top_k:
+            with self._stored.naming_damage():
+                rows, weights = self._weigh_terms(terms, scoring)
+                found = self._find_best(np.array(rows, np.intp), weights, top_k)
+            if found is not None:
+                ordinals, scores = found
+                best = select_top(scores, self._tie_rank[ordinals], top_k)
+                return ordinals[best], scores[best]
         scores = self.scores(terms, scoring=scoring)
         ordinals = select_top(scores, self._tie_rank, top_k)
         return ordinals, scores[ordinals]
+
+    def _find_best(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64], top_k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
+        if not len(rows):
+            return None
+        source = SetPostings(self._postings, self._offsets, self._bitmaps)
+        return find_best(source, rows, weights, document_count=self.document_count, k=top_k)
 
     def scores(self, terms: Query, *, scoring: Scoring | None = None) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[document_count], by ordinal, 0 where nothing matches."""
