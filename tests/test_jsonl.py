@@ -60,6 +60,7 @@ def test_round_trip(rows: list[dict[str, object]]) -> None:
         (b'{"a": "\xed\xa0\x80"}', "bytes that are not UTF-8"),
         (r'{"a": ["\ud800"]}', "half of a surrogate pair"),
         ("\ufeff{}", "invalid JSON"),
+        ('{"a": 1e999}', "half of a surrogate pair, or a number that is too large"),
         ('{"a": NaN}', r"invalid JSON \(NaN is no JSON\)"),
         ('{"a": [-Infinity]}', "invalid JSON"),
     ],
@@ -330,3 +331,21 @@ def test_blank_string_gives_way(tmp_path: Path) -> None:
     row = Row(tmp_path, 1, {"text": " ", "body": "x"})
     assert row.present(("text", "body")) == "body"
     assert Row(tmp_path, 1, {"text": " "}).present(("text", "body")) == "text"
+
+
+def test_terminated_program_leaves_nothing(tmp_path: Path) -> None:
+    """A program that is told to end removes what it had not finished, and keeps what stood there."""
+    (tmp_path / "corpus.jsonl").write_text('{"doc_id": "a", "terms": ["x"]}\n')
+    (tmp_path / "out.jsonl").write_text("old")
+    os.mkfifo(tmp_path / "queries.jsonl")
+    command = [sys.executable, "-m", "sicetnon.sparse"]
+    subprocess.run([*command, "build", "--corpus", "corpus.jsonl", "--index-dir", "i"], cwd=tmp_path, check=True)
+    arguments = ["search", "--index-dir", "i", "--queries", "queries.jsonl", "--output", "out.jsonl"]
+    running = subprocess.Popen([*command, *arguments], cwd=tmp_path)
+    with (tmp_path / "queries.jsonl").open("w") as queries:  # opens when the program reads, with its output open
+        queries.write('{"query_id": "q", "terms": ["x"]}\n')
+        queries.flush()
+        running.terminate()
+        assert running.wait(30) == 128 + 15
+    assert (tmp_path / "out.jsonl").read_text() == "old"
+    assert sorted(entry.name for entry in tmp_path.iterdir()) == ["corpus.jsonl", "i", "out.jsonl", "queries.jsonl"]

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from sicetnon.wording import harmless, say_percent, say_probability
+import json
+
+from sicetnon.wording import escape_unseen, harmless, say_percent, say_probability
 
 
 def test_probabilities_in_words() -> None:
@@ -26,5 +28,13 @@ def test_probabilities_in_words() -> None:
 
 
 def test_harmless() -> None:
-    """Control characters that a terminal would obey are replaced one for one; line breaks and tabs stay."""
-    assert harmless("a\x1b[31mb\x9b\x07\x7f\r\n\tc") == "a\ufffd[31mb\ufffd\ufffd\ufffd\ufffd\n\tc"
+    """What a terminal would obey is replaced one for one, turns of direction too; line breaks and tabs stay."""
+    assert harmless("a\x1b[31mb\x9b\x07\x7f\r\n\tc\u202ed") == "a\ufffd[31mb\ufffd\ufffd\ufffd\ufffd\n\tc\ufffdd"
+
+
+def test_escape_unseen() -> None:
+    """Escaped JSON is the same value, and has nothing in it that a terminal would obey."""
+    value = {"a\u202e": ["\x9b\x1b\u2028", "§"]}
+    text = escape_unseen(json.dumps(value, ensure_ascii=False))
+    assert json.loads(text) == value
+    assert harmless(text) == text

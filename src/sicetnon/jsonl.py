@@ -19,7 +19,7 @@ from typing import IO, Any, NoReturn
 
 from sicetnon.errors import InputError, MalformedRow, SicetnonError
 
-SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
+SUSPECT = re.compile(r"\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{309}")  # what may be no text, or no finite number
 STREAM = re.compile(r"/dev/(?:(stdout|stderr)|fd/(\d+))|/proc/self/fd/(\d+)")
 
 
@@ -127,12 +127,12 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
         ) from error
     if not isinstance(value, dict):
         raise MalformedRow(path, number, tell_kind(value), expected="a JSON object", remedy="correct that line")
-    if SURROGATE.search(text) and not _is_text(value):
+    if SUSPECT.search(text) and not _is_writable(value):
         raise MalformedRow(
             path,
             number,
-            "half of a surrogate pair",
-            expected="text that can be written as UTF-8",
+            "half of a surrogate pair, or a number that is too large",
+            expected="what can be written as JSON in UTF-8",
             remedy="correct that line",
         )
     return value
@@ -146,10 +146,10 @@ def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _is_text(value: object) -> bool:
+def _is_writable(value: object) -> bool:
     try:
-        json.dumps(value, ensure_ascii=False).encode()
-    except UnicodeEncodeError:
+        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
+    except ValueError:  # UnicodeEncodeError among them
         return False
     return True
 
@@ -184,7 +184,7 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def _replacement(target: Path) -> Iterator[IO[str]]:
-    unfinished = target.with_name(f".{target.name}.{secrets.token_hex(4)}.unfinished")
+    unfinished = target.with_name(f".{secrets.token_hex(8)}.unfinished")  # short: the target's name may be long
     try:
         sink = unfinished.open("x", encoding="utf-8", newline="\n")
     except OSError as error:

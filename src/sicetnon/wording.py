@@ -18,6 +18,15 @@ def say_percent(probability: float) -> str:
     return f"under {LEAST}%" if percent < LEAST else f"over {MOST}%" if percent > MOST else f"{percent}%"
 
 
+# What a terminal obeys: control characters but line break and tab, and what turns the direction of a line.
+UNSEEN = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u2028-\u202e\u2066-\u2069]")
+
+
 def harmless(text: str) -> str:
-    """The text with every control character but line break and tab replaced, one for one: a terminal obeys them."""
-    return re.sub("[\x00-\x08\x0b-\x1f\x7f-\x9f]", "\ufffd", text)
+    """The text with every character that a terminal obeys replaced, one for one."""
+    return UNSEEN.sub("\ufffd", text)
+
+
+def escape_unseen(json_text: str) -> str:
+    """JSON with every character that a terminal obeys escaped: the same value."""
+    return UNSEEN.sub(lambda match: f"\\u{ord(match[0]):04x}", json_text)

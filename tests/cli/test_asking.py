@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -323,3 +324,17 @@ def test_query_of_the_command_line_is_the_library_s(
             )
         )
     ]
+
+
+def test_damaged_demo_index_is_built_again(
+    demo: Demo, tmp_path: Path, run_cli: RunCli, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """The demo's own index heals: a damaged file of it is no reason to refuse for ever."""
+    _, cache = demo
+    shutil.copytree(cache, tmp_path / "cache")
+    (vectors,) = (tmp_path / "cache").rglob("sentence-vectors.npy")
+    vectors.write_bytes(b"?" * vectors.stat().st_size)
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    ran = run_cli("demo")
+    assert ran.status == 0
+    assert "Building the demo's index" in ran.err

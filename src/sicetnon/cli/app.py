@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import fcntl
 import io
 import os
+import signal
 import sys
-from typing import Annotated
+from types import FrameType
+from typing import Annotated, NoReturn
 
 import typer
 
@@ -52,6 +55,8 @@ app.add_typer(sparse.app, name="sparse")
 def main() -> None:
     """Run the program and leave with its exit status."""
     _ready_streams()
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)  # so that what is unfinished is removed
     try:
         app()
     except BrokenPipeError:
@@ -67,11 +72,18 @@ def main() -> None:
         sys.exit(130)
 
 
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
+
+
 def _ready_streams() -> None:
     """Give a closed stream a place to write to, and one that is not of UTF-8 a way to write every character."""
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
         if stream is None:
-            setattr(sys, name, open(os.devnull, "w", encoding="utf-8"))  # noqa: PTH123, SIM115 - open until the end
+            # Not under the number of the closed one: what is written to that must fail, and not vanish.
+            low = os.open(os.devnull, os.O_WRONLY)
+            setattr(sys, name, os.fdopen(fcntl.fcntl(low, fcntl.F_DUPFD, 10), "w", encoding="utf-8"))
+            os.close(low)
         elif isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")

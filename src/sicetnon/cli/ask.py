@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import re
 import sys
 from collections.abc import Iterator
 from datetime import date, datetime
@@ -14,6 +13,7 @@ from typing import Annotated, Any
 import typer
 
 from sicetnon.types import MIN_RELEVANCE, BothSides, Filters, Query, Ranking, Stance
+from sicetnon.wording import escape_unseen
 
 
 def _day_option(*names: str, text: str) -> Any:
@@ -62,12 +62,12 @@ def search(
 
     Decisions without a date pass no date filter and are left out under --as-of.
     """
-    from sicetnon.cli.demo import prepare_demo_index
+    from sicetnon.cli.demo import open_demo
     from sicetnon.search import Searcher
 
     if decided_from and decided_to and decided_from > decided_to:
         raise typer.BadParameter("--from lies after --to; give the earlier day first")
-    searcher = Searcher.open(index_dir or prepare_demo_index())
+    searcher = Searcher.open(index_dir) if index_dir else open_demo()
     query = Query(
         proposition=proposition,
         stance=Stance.ALL if stance is Asked.BOTH else Stance(stance),
@@ -124,9 +124,7 @@ def _print_json(answer: Ranking | BothSides) -> None:
     if answer.query.as_of:
         value["as_of"] = answer.query.as_of.isoformat()
     value |= {name: [hit_row(hit) for hit in hits] for name, hits in lists.items()}
-    # The rest of the control characters is escaped by JSON itself; a terminal may obey these too.
-    text = json.dumps(value, ensure_ascii=False, indent=2)
-    typer.echo(re.sub("[\x7f-\x9f]", lambda match: f"\\u{ord(match[0]):04x}", text))
+    typer.echo(escape_unseen(json.dumps(value, ensure_ascii=False, indent=2)))
 
 
 def _print_text(answer: Ranking | BothSides) -> None:

@@ -9,11 +9,14 @@ import time
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from sicetnon.types import Document
+
+if TYPE_CHECKING:
+    from sicetnon.search import Searcher
 
 LONGEST_WAIT = 300  # seconds, for another process that builds the demo's index
 PROPOSITIONS = (
@@ -37,11 +40,9 @@ def demo(
     from rich.console import Console
 
     from sicetnon.cli.render import print_both, print_ranking
-    from sicetnon.search import Searcher
     from sicetnon.types import MIN_RELEVANCE, Query, Stance
 
-    place = prepare_demo_index(index_dir)
-    searcher = Searcher.open(place)
+    searcher = open_demo(index_dir)
     console = Console(highlight=False)
     for stance, proposition in PROPOSITIONS:
         query = Query(proposition=proposition, top_k=2, min_relevance=MIN_RELEVANCE)
@@ -54,26 +55,38 @@ def demo(
     search = f'{_program()} search "The President may refuse to spend money"'
     serve = f"{_program()} serve"
     if index_dir is not None:
-        search, serve = f"{search} --index-dir {place}", f"{serve} {place}"
+        search, serve = f"{search} --index-dir {index_dir}", f"{serve} {index_dir}"
     console.print(f"Ask your own:  {search}\nOpen the page: {serve}", soft_wrap=True)
 
 
-def prepare_demo_index(place: Path | None = None) -> Path:
-    """Where the demo's index is; it is built first if there is none, or one of other decisions or models.
+def open_demo(place: Path | None = None) -> Searcher:
+    """Open the demo's index; it is built first if there is none, one of other decisions or models, or a damaged one.
 
     Where another process is building it, that one is waited for.
     """
-    from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import read_bundled_decisions
-    from sicetnon.errors import IndexLocked
-    from sicetnon.ingest import build_index
+    from sicetnon.errors import IndexDamaged
+    from sicetnon.search import Searcher
 
     place = place or _cache() / "demo-index"
     decisions = list(read_bundled_decisions())
-    deadline = time.monotonic() + LONGEST_WAIT
     if not _is_current(place, decisions):
-        sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
-    while not _is_current(place, decisions):
+        _build(place, decisions)
+    try:
+        return Searcher.open(place)
+    except IndexDamaged:
+        _build(place, decisions)
+        return Searcher.open(place)
+
+
+def _build(place: Path, decisions: Sequence[Document]) -> None:
+    from sicetnon.cli.progress import show_progress
+    from sicetnon.errors import IndexLocked
+    from sicetnon.ingest import build_index
+
+    sys.stderr.write(f"Building the demo's index of {len(decisions)} decisions in {place} ...\n")
+    deadline = time.monotonic() + LONGEST_WAIT
+    while True:
         try:
             with show_progress() as report:
                 build_index(decisions, place, progress=report)
@@ -81,7 +94,10 @@ def prepare_demo_index(place: Path | None = None) -> Path:
             if time.monotonic() > deadline:
                 raise
             time.sleep(0.5)
-    return place
+            if _is_current(place, decisions):
+                return
+        else:
+            return
 
 
 def _is_current(place: Path, decisions: Sequence[Document]) -> bool:

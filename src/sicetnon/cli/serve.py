@@ -22,12 +22,12 @@ def serve(
     port: Annotated[int, typer.Option(min=0, max=65_535, help="The port to listen on; 0 takes any free one.")] = 8420,
 ) -> None:
     """Serve a web page that takes a proposition and shows the decisions for and against it. Ctrl-C stops it."""
-    from sicetnon.cli.demo import prepare_demo_index
+    from sicetnon.cli.demo import open_demo
     from sicetnon.search import Searcher
     from sicetnon.serve import create_app, name_address, open_listener, run_server
 
     with open_listener(host, port) as listener:
-        app = create_app(Searcher.open(index or prepare_demo_index()))
+        app = create_app(Searcher.open(index) if index else open_demo())
         sys.stderr.write(f"Serving {name_address(listener)} (Ctrl-C stops it)\n")
         sys.stderr.flush()
         run_server(app, listener)

@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import argparse
+import signal
 import sys
 import time
 from collections.abc import Sequence
 from pathlib import Path
+from types import FrameType
+from typing import NoReturn
 
 from sicetnon.errors import SicetnonError
 from sicetnon.sparse.contract import build_index, search_file
@@ -15,6 +18,8 @@ from sicetnon.sparse.contract import build_index, search_file
 def main(arguments: Sequence[str] | None = None) -> int:
     """Run one command and return the exit status: 0, or 1 after an error."""
     options = _make_parser().parse_args(arguments)
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        signal.signal(number, _leave)  # so that what is unfinished is removed
     started = time.perf_counter()
     try:
         if options.command == "build":
@@ -32,6 +37,10 @@ def main(arguments: Sequence[str] | None = None) -> int:
         return 130
     _say(f"{done} in {time.perf_counter() - started:.2f} s\n")
     return 0
+
+
+def _leave(number: int, _frame: FrameType | None) -> NoReturn:
+    sys.exit(128 + number)
 
 
 def _make_parser() -> argparse.ArgumentParser:
