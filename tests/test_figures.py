@@ -44,14 +44,13 @@ def test_times_of_the_legal_contract() -> None:
     assert quoted("building that index") == [round(figures["build_s"]), round(figures["batch_s"], 1)]
 
 
-def test_sparse_contract() -> None:
+@pytest.mark.parametrize(
+    ("row", "name"), [("the sparse contract", "sparse_wall"), ("the same over 1,000,000", "sparse_wall_synthetic")]
+)
+def test_sparse_contract(row: str, name: str) -> None:
     """Wall time next to the reference, and how many answers are the same."""
-    figures = kept("sparse_wall")
-    assert quoted("the sparse contract") == [
-        round(figures["ratio"], 2),
-        figures["same_rankings_and_scores"],
-        figures["queries"],
-    ]
+    figures = kept(name)
+    assert quoted(row) == [round(figures["ratio"], 2), figures["same_rankings_and_scores"], figures["queries"]]
 
 
 def test_start_up() -> None:

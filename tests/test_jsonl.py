@@ -60,7 +60,7 @@ def test_round_trip(rows: list[dict[str, object]]) -> None:
         (b'{"a": "\xed\xa0\x80"}', "bytes that are not UTF-8"),
         (r'{"a": ["\ud800"]}', "half of a surrogate pair"),
         ("\ufeff{}", "invalid JSON"),
-        ('{"a": 1e999}', "half of a surrogate pair, or a number that is too large"),
+        ('{"a": 1e999}', r"invalid JSON \(1e999 is too large a number\)"),
         ('{"a": NaN}', r"invalid JSON \(NaN is no JSON\)"),
         ('{"a": [-Infinity]}', "invalid JSON"),
     ],

@@ -14,12 +14,13 @@ import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
+from math import isfinite
 from pathlib import Path
 from typing import IO, Any, NoReturn
 
 from sicetnon.errors import InputError, MalformedRow, SicetnonError
 
-SUSPECT = re.compile(r"\\u[dD][89a-fA-F]|[eE]\+?\d{3}|\d{309}")  # what may be no text, or no finite number
+SURROGATE = re.compile(r"\\u[dD][89a-fA-F]")
 STREAM = re.compile(r"/dev/(?:(stdout|stderr)|fd/(\d+))|/proc/self/fd/(\d+)")
 
 
@@ -120,19 +121,19 @@ def _parse(path: Path, number: int, raw: bytes) -> dict[str, object]:
             remedy="convert the file to UTF-8",
         ) from error
     try:
-        value = json.loads(text, parse_constant=_refuse_constant)
+        value = json.loads(text, parse_constant=_refuse_constant, parse_float=_read_float)
     except (ValueError, RecursionError) as error:  # ValueError also for a number of thousands of digits
         raise MalformedRow(
             path, number, f"invalid JSON ({error})", expected="one JSON object", remedy="correct that line"
         ) from error
     if not isinstance(value, dict):
         raise MalformedRow(path, number, tell_kind(value), expected="a JSON object", remedy="correct that line")
-    if SUSPECT.search(text) and not _is_writable(value):
+    if SURROGATE.search(text) and not _is_text(value):
         raise MalformedRow(
             path,
             number,
-            "half of a surrogate pair, or a number that is too large",
-            expected="what can be written as JSON in UTF-8",
+            "half of a surrogate pair",
+            expected="text that can be written as UTF-8",
             remedy="correct that line",
         )
     return value
@@ -142,14 +143,21 @@ def _is_blank(value: object) -> bool:
     return isinstance(value, str) and not value.strip()
 
 
+def _read_float(digits: str) -> float:
+    value = float(digits)
+    if not isfinite(value):
+        raise ValueError(f"{digits[:20]} is too large a number")
+    return value
+
+
 def _refuse_constant(name: str) -> NoReturn:
     raise ValueError(f"{name} is no JSON")
 
 
-def _is_writable(value: object) -> bool:
+def _is_text(value: object) -> bool:
     try:
-        json.dumps(value, ensure_ascii=False, allow_nan=False).encode()
-    except ValueError:  # UnicodeEncodeError among them
+        json.dumps(value, ensure_ascii=False).encode()
+    except UnicodeEncodeError:
         return False
     return True
 

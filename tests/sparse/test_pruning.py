@@ -88,11 +88,11 @@ def test_small_corpora_against_oracle(tmp_path: Path, monkeypatch: pytest.Monkey
 def test_large_corpus_as_the_plain_sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it pays, in a larger corpus, the answer is the plain sum's to the last bit."""
     rng = np.random.default_rng(11)
-    corpus = make_corpus(rng, documents=12_000, frequent=12, rare=60)
+    corpus = make_corpus(rng, documents=12_000, frequent=12, rare=100)
     index = build(tmp_path / "index", corpus)
     pruned = count_pruned(monkeypatch)
     queries = [
-        [*(f"f{n}" for n in rng.choice(12, 2, replace=False)), *(f"r{n}" for n in rng.choice(60, 14, replace=False))]
+        [*(f"f{n}" for n in rng.choice(12, 2, replace=False)), *(f"r{n}" for n in rng.choice(100, 14, replace=False))]
         for _ in range(40)
     ]
     quick = [index.rank(terms, top_k=10) for terms in queries]

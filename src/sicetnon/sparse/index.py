@@ -153,34 +153,30 @@ class SparseIndex:
         if top_k < 0:
             raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
         scoring = scoring or _IDF_OVERLAP
-        if scoring.is_set_based and top_k:
-            with self._stored.naming_damage():
-                rows, weights = self._weigh_terms(terms, scoring)
-                found = self._find_best(np.array(rows, np.intp), weights, top_k)
+        with self._stored.naming_damage():
+            rows, weights = self._weigh_terms(terms, scoring)
+            found = self._find_best(rows, weights, top_k) if scoring.is_set_based and rows and top_k else None
             if found is not None:
-                ordinals, scores = found
-                best = select_top(scores, self._tie_rank[ordinals], top_k)
-                return ordinals[best], scores[best]
-        scores = self.scores(terms, scoring=scoring)
-        ordinals = select_top(scores, self._tie_rank, top_k)
-        return ordinals, scores[ordinals]
+                candidates, scores = found
+                best = select_top(scores, self._tie_rank[candidates], top_k)
+                return candidates[best], scores[best]
+            scores = self._add_up(rows, weights, scoring)
+            ordinals = select_top(scores, self._tie_rank, top_k)
+            return ordinals, scores[ordinals]
 
     def _find_best(
-        self, rows: NDArray[np.intp], weights: NDArray[np.float64], top_k: int
+        self, rows: list[int], weights: NDArray[np.float64], top_k: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
-        if not len(rows):
-            return None
         source = SetPostings(self._postings, self._offsets, self._bitmaps)
-        return find_best(source, rows, weights, document_count=self.document_count, k=top_k)
+        return find_best(source, np.array(rows, np.intp), weights, document_count=self.document_count, k=top_k)
 
     def scores(self, terms: Query, *, scoring: Scoring | None = None) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[document_count], by ordinal, 0 where nothing matches."""
         scoring = scoring or _IDF_OVERLAP
         with self._stored.naming_damage():
-            return self._add_up(terms, scoring)
+            return self._add_up(*self._weigh_terms(terms, scoring), scoring)
 
-    def _add_up(self, terms: Query, scoring: Scoring) -> NDArray[np.float64]:
-        rows, weights = self._weigh_terms(terms, scoring)
+    def _add_up(self, rows: list[int], weights: NDArray[np.float64], scoring: Scoring) -> NDArray[np.float64]:
         scores = np.zeros(self.document_count)
         for row, weight in zip(rows, weights, strict=True):
             span = self._span(row)

@@ -22,7 +22,7 @@ from sicetnon.sparse.bitmaps import TermBitmaps
 _LARGEST_SUM = 60_000  # of a document's whole numbers: well within uint16, with its roundings
 _LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
 _GROUPS = 2_048
-_LEAST_SAVED = 0.6  # of the query's postings, that the terms left to the bitmaps must have for all this to pay
+_LEAST_SAVED = 0.7  # of the query's postings, that the terms left to the bitmaps must have for all this to pay
 _MOST_CANDIDATES = 1 / 8  # of the documents: with more, the plain sum is quicker
 _TERMS_AT_ONCE = 4
 
@@ -49,18 +49,22 @@ def find_best(
     each the sum of its matching weights in ascending row. Ties at the k-th score are all there.
     """
     frequencies = source.offsets[rows + 1] - source.offsets[rows]
+    if document_count < 2 * _GROUPS:
+        return None
     factor = _LARGEST_SUM / weights.sum()
     whole = np.rint(weights * factor).astype(np.int64)
     slack = len(rows) + 1
-    added, left = _split(frequencies, whole, source.bitmaps.find(rows))
+    added, left = _split(frequencies, whole)
     saved = frequencies[left].sum()
-    if document_count < 2 * _GROUPS or not len(added) or saved < _LEAST_SAVED * frequencies.sum():
+    if not len(added) or saved < _LEAST_SAVED * frequencies.sum():
+        return None
+    places = source.bitmaps.find(rows[left])
+    if (places < 0).any():
         return None
     sums = np.zeros(document_count, np.uint16)
     ordinals = np.concatenate([source.span(row) for row in rows[added].tolist()]).astype(np.intp)
     np.add.at(sums, ordinals, np.repeat(whole[added].astype(np.uint16), frequencies[added]))
 
-    places = source.bitmaps.find(rows[left])
     bound = _bound_kth(sums, source.bitmaps, places, whole[left], k)
     least = bound - int(whole[left].sum()) - slack
     if least <= 0:
@@ -79,13 +83,10 @@ def find_best(
     return candidates, _add_up(source, rows, weights, candidates)
 
 
-def _split(
-    frequencies: NDArray[np.int64], whole: NDArray[np.int64], places: NDArray[np.intp]
-) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _split(frequencies: NDArray[np.int64], whole: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return which terms to add up, and which to leave to their bitmaps: the most frequent, rarest first."""
     order = np.argsort(-frequencies, kind="stable")
-    share = np.cumsum(whole[order]) <= _LEFT_SHARE * whole.sum()
-    count = int(np.argmin(np.append(share & (places[order] >= 0), False)))
+    count = int(np.searchsorted(np.cumsum(whole[order]), _LEFT_SHARE * whole.sum(), side="right"))
     return np.sort(order[count:]), order[:count][::-1]
 
 
