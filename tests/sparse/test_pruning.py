@@ -85,6 +85,24 @@ def test_small_corpora_against_oracle(tmp_path: Path, monkeypatch: pytest.Monkey
     assert sum(pruned) > 20
 
 
+def test_longest_query_cannot_overflow() -> None:
+    """With every term rounded up by half a unit, the largest sum still fits the type it is kept in."""
+    assert np.iinfo(np.uint16).max >= pruning._LARGEST_SUM + pruning._MOST_TERMS / 2
+
+
+def test_query_with_too_many_terms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A query with more terms than whole numbers can tell apart is summed plainly."""
+    monkeypatch.setattr(pruning, "_MOST_TERMS", 3)
+    monkeypatch.setattr(pruning, "_GROUPS", 4)
+    corpus = make_corpus(np.random.default_rng(3), documents=60, frequent=5, rare=12)
+    index, oracle = build(tmp_path / "index", corpus), SparseOracle(corpus)
+    pruned = count_pruned(monkeypatch)
+    terms = ["f0", "f1", "r0", "r1", "r2"]
+    found = [(hit.doc_id, hit.score) for hit in index.search(terms, top_k=5)]
+    assert found == oracle.rank(oracle.score_overlap(terms), 5)
+    assert pruned == [False]
+
+
 def test_large_corpus_as_the_plain_sum(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where it pays, in a larger corpus, the answer is the plain sum's to the last bit."""
     rng = np.random.default_rng(11)

@@ -19,7 +19,8 @@ from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
 
-_LARGEST_SUM = 60_000  # of a document's whole numbers: well within uint16, with its roundings
+_LARGEST_SUM = 60_000  # of a document's whole numbers: within uint16, with half a unit more a term
+_MOST_TERMS = 4_000
 _LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
 _GROUPS = 2_048
 _LEAST_SAVED = 0.7  # of the query's postings, that the terms left to the bitmaps must have for all this to pay
@@ -49,7 +50,7 @@ def find_best(
     each the sum of its matching weights in ascending row. Ties at the k-th score are all there.
     """
     frequencies = source.offsets[rows + 1] - source.offsets[rows]
-    if document_count < 2 * _GROUPS:
+    if document_count < 2 * _GROUPS or len(rows) > _MOST_TERMS or weights.min() <= 0:
         return None
     factor = _LARGEST_SUM / weights.sum()
     whole = np.rint(weights * factor).astype(np.int64)
