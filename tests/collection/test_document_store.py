@@ -226,8 +226,10 @@ def test_awkward_path(tmp_path: Path) -> None:
 def test_fields_of_another_type(tmp_path: Path, field: str, value: object) -> None:
     """A document with a field of a type that it does not declare is refused, and the field named."""
     document = replace(Document(doc_id="a", text="x"), **{field: value})
+    writer = DocumentStoreWriter(tmp_path / "documents.sqlite")
     with pytest.raises(InputError, match=f"document 'a' with {field} "):
-        DocumentStoreWriter(tmp_path / "documents.sqlite").add(document)
+        writer.add(document)
+    writer.abandon()
 
 
 def test_id_that_no_document_can_have(tmp_path: Path) -> None:
