@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 from oracle.sparse import SparseOracle
 
-from sicetnon.sparse import SparseIndex, SparseIndexBuilder, bitmaps, pruning
+from sicetnon.sparse import SparseIndex, SparseIndexBuilder, bitmaps, pruning, topk
 from sicetnon.sparse.bitmaps import TermBitmaps
 
 Corpus = list[tuple[str, list[str]]]
@@ -52,7 +52,7 @@ def test_bitmaps_by_hand(tmp_path: Path) -> None:
     corpus[0] = ("d0", ["all", "two"])
     corpus[1] = ("d1", ["all", "two"])
     index = build(tmp_path / "index", corpus)
-    maps = index._bitmaps
+    maps = index._sets.bitmaps
     places = maps.find(np.array([0, 1, 2]))  # the rows of "all", "two" and "one", in the order of appearance
     assert (places >= 0).tolist() == [True, True, False]
     assert maps.test(places[:2], np.array([0, 1, 2, 39])).tolist() == [[1, 1, 1, 1], [1, 1, 0, 0]]
@@ -68,7 +68,9 @@ def test_no_bitmaps() -> None:
 def test_small_corpora_against_oracle(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     """With every bound of cost out of the way, small corpora with many ties rank as the slow oracle has it."""
     monkeypatch.setattr(bitmaps, "_DOCUMENTS_A_POSTING", 1_000_000)
-    monkeypatch.setattr(pruning, "_GROUPS", 4)
+    monkeypatch.setattr(pruning, "_FEWEST_DOCUMENTS", 8)
+    monkeypatch.setattr(topk, "_GROUPS_PER_RESULT", 1)
+    monkeypatch.setattr(topk, "_FEWEST_GROUPS", 4)
     monkeypatch.setattr(pruning, "_LEAST_SAVED", 0.0)
     monkeypatch.setattr(pruning, "_MOST_CANDIDATES", 1.0)
     monkeypatch.setattr(pruning, "_LEFT_SHARE", [0.1, 0.5, 0.9][seed % 3])
@@ -93,7 +95,9 @@ def test_longest_query_cannot_overflow() -> None:
 def test_query_with_too_many_terms(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A query with more terms than whole numbers can tell apart is summed plainly."""
     monkeypatch.setattr(pruning, "_MOST_TERMS", 3)
-    monkeypatch.setattr(pruning, "_GROUPS", 4)
+    monkeypatch.setattr(pruning, "_FEWEST_DOCUMENTS", 8)
+    monkeypatch.setattr(topk, "_GROUPS_PER_RESULT", 1)
+    monkeypatch.setattr(topk, "_FEWEST_GROUPS", 4)
     corpus = make_corpus(np.random.default_rng(3), documents=60, frequent=5, rare=12)
     index, oracle = build(tmp_path / "index", corpus), SparseOracle(corpus)
     pruned = count_pruned(monkeypatch)

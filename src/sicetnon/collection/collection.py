@@ -33,9 +33,8 @@ class Units:
     """
 
     def __init__(self, stored: StoredDirectory, name: str, document_count: int) -> None:
-        self._spans = stored.array(
-            f"{name}-spans.npy", dtype=np.int32
-        )  # int32 [units, 2]: start and end in the document's text
+        # int32 [units, 2]: start and end in the document's text
+        self._spans = stored.array(f"{name}-spans.npy", dtype=np.int32)
         self.vectors: Vectors = stored.array(f"{name}-vectors.npy", dtype=np.float32)
         self.starts: npt.NDArray[np.int64] = stored.array(f"{name}-starts.npy", dtype=np.int64, length=document_count)
         if self.starts[:1] != [0] or (np.diff(self.starts) < 1).any() or not self.starts[-1] < len(self._spans):

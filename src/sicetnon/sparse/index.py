@@ -75,7 +75,8 @@ class SparseIndex:
         self._terms = TermDictionary.open(stored, length=stored.count("terms"))
         self._offsets = stored.array("offsets.npy", dtype=np.int64, length=len(self._terms) + 1)
         self._postings = stored.array("postings.npy", dtype=np.int32, length=posting_count)
-        self._bitmaps = TermBitmaps.open(stored, document_count=document_count)
+        bitmaps = TermBitmaps.open(stored, document_count=document_count)
+        self._sets = SetPostings(self._postings, self._offsets, bitmaps)
         self._frequencies = (
             stored.array("frequencies.npy", length=posting_count) if stored.has("frequencies.npy") else None
         )
@@ -167,8 +168,7 @@ class SparseIndex:
     def _find_best(
         self, rows: list[int], weights: NDArray[np.float64], top_k: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
-        source = SetPostings(self._postings, self._offsets, self._bitmaps)
-        return find_best(source, np.array(rows, np.intp), weights, document_count=self.document_count, k=top_k)
+        return find_best(self._sets, np.array(rows, np.intp), weights, document_count=self.document_count, k=top_k)
 
     def scores(self, terms: Query, *, scoring: Scoring | None = None) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[document_count], by ordinal, 0 where nothing matches."""

@@ -6,6 +6,8 @@ groups have a document at least as good. What is below that bound is dropped bef
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -23,7 +25,7 @@ def select_top(
     """
     if k == 0:
         return np.empty(0, np.intp)
-    bound = _bound_kth(scores, k, floor)
+    bound = bound_kth(scores, k, floor)
     candidates = np.flatnonzero(scores >= bound if bound > floor else scores > floor)
     if len(candidates) > k:
         candidates = _drop_beyond(candidates, scores, tie_rank, k)
@@ -31,8 +33,8 @@ def select_top(
     return candidates[order]
 
 
-def _bound_kth(scores: NDArray[np.float64], k: int, floor: float) -> float:
-    """Return a lower bound of the k-th highest score, `floor` where none is cheap."""
+def bound_kth(scores: NDArray[Any], k: int, floor: float) -> float:
+    """Return a lower bound of the k-th highest score (any real dtype), `floor` where none is cheap."""
     groups = max(_GROUPS_PER_RESULT * k, _FEWEST_GROUPS)
     width = len(scores) // groups
     if width <= 1:  # fewer than two documents a group: the scores themselves are as quick to sift
