@@ -10,7 +10,8 @@ from peers.collection import K1, B, Collection
 from peers.peer import Setting
 from sicetnon.sparse import Bm25, IdfOverlap, ScoredDocument, Scoring, SparseIndex, SparseIndexBuilder
 
-# The options of `search_batch` under which queries are answered: another way to answer is one more entry.
+# The options of `search_batch` under which queries are answered: another way to answer is one more entry after "exact",
+# such as {"fast": {"budget": ...}}, and is marked approximate.
 SETTINGS: dict[str, dict[str, Any]] = {"exact": {}}
 
 
@@ -34,8 +35,9 @@ class SicetnonSparse:
         index = open_index(folder)
         queries = [[collection.names[term] for term in query] for query in collection.queries]
         scoring = choose_scoring(collection)
+        search = partial(index.search_batch, queries, top_k=k, scoring=scoring)
         return [
-            Setting(name, partial(index.search_batch, queries, top_k=k, scoring=scoring, **options), _read)
+            Setting(name, partial(search, **options), _read, approximate=bool(options))
             for name, options in SETTINGS.items()
         ]
 
