@@ -8,9 +8,6 @@ from __future__ import annotations
 import json
 import os
 import re
-import secrets
-import shutil
-import tempfile
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -192,12 +189,16 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def _replacement(target: Path) -> Iterator[IO[str]]:
-    unfinished = target.with_name(f".{secrets.token_hex(8)}.unfinished")  # short: the target's name may be long
+    import shutil  # it loads every kind of compression
+
+    unfinished = target.with_name(f".{os.urandom(8).hex()}.unfinished")  # short: the target's name may be long
     try:
         sink = unfinished.open("x", encoding="utf-8", newline="\n")
     except OSError as error:
         if not os.access(target, os.W_OK):
             raise _unwritable(target, error) from error
+        import tempfile
+
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as kept:
             yield kept
             kept.seek(0)

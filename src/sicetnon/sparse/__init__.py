@@ -1,26 +1,50 @@
-"""The engine: documents as sets or bags of opaque terms -> an index directory -> exact ranked search.
+"""The engine: documents as sets or bags of opaque terms -> an index directory -> ranked search, exact or fast.
 
 It knows arrays and strings; it does not know what a term stands for, nor any text. NumPy and the standard library
 are all it needs.
 """
 
-from sicetnon.sparse.builder import SparseIndexBuilder
-from sicetnon.sparse.contract import build_index, search_file
-from sicetnon.sparse.index import Contribution, Explanation, ScoredDocument, SparseIndex
-from sicetnon.sparse.scoring import Bm25, CollectionStatistics, IdfOverlap, Scoring
-from sicetnon.sparse.topk import select_top
+from __future__ import annotations
 
-__all__ = [
-    "Bm25",
-    "CollectionStatistics",
-    "Contribution",
-    "Explanation",
-    "IdfOverlap",
-    "ScoredDocument",
-    "Scoring",
-    "SparseIndex",
-    "SparseIndexBuilder",
-    "build_index",
-    "search_file",
-    "select_top",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sicetnon.sparse.budget import Budget as Budget
+    from sicetnon.sparse.builder import SparseIndexBuilder as SparseIndexBuilder
+    from sicetnon.sparse.contract import build_index as build_index
+    from sicetnon.sparse.contract import search_file as search_file
+    from sicetnon.sparse.index import Contribution as Contribution
+    from sicetnon.sparse.index import Explanation as Explanation
+    from sicetnon.sparse.index import ScoredDocument as ScoredDocument
+    from sicetnon.sparse.index import SparseIndex as SparseIndex
+    from sicetnon.sparse.scoring import Bm25 as Bm25
+    from sicetnon.sparse.scoring import CollectionStatistics as CollectionStatistics
+    from sicetnon.sparse.scoring import IdfOverlap as IdfOverlap
+    from sicetnon.sparse.scoring import Scoring as Scoring
+    from sicetnon.sparse.topk import select_top as select_top
+
+# Loaded when first used: a search from the shell is over in a fraction of a second, and needs nothing of what builds.
+_HOMES = {
+    "Bm25": "scoring",
+    "Budget": "budget",
+    "CollectionStatistics": "scoring",
+    "Contribution": "index",
+    "Explanation": "index",
+    "IdfOverlap": "scoring",
+    "ScoredDocument": "index",
+    "Scoring": "scoring",
+    "SparseIndex": "index",
+    "SparseIndexBuilder": "builder",
+    "build_index": "contract",
+    "search_file": "contract",
+    "select_top": "topk",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - sorted gives a list
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

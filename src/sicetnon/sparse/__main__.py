@@ -27,7 +27,9 @@ def main(arguments: Sequence[str] | None = None) -> int:
             manifest = build_index(options.corpus, options.index_dir, report=_report if is_terminal else None)
             done = ", ".join(f"{count:,} {name}" for name, count in manifest.counts.items())
         else:
-            count = search_file(options.index_dir, options.queries, options.output, top_k=options.top_k)
+            count = search_file(
+                options.index_dir, options.queries, options.output, top_k=options.top_k, mode=options.mode
+            )
             done = f"{count:,} queries"
     except (SicetnonError, OSError) as error:
         _say(f"error: {' '.join(str(error).split())}\n".translate(_CONTROLS))
@@ -54,6 +56,12 @@ def _make_parser() -> argparse.ArgumentParser:
     search.add_argument("--queries", type=Path, required=True, help='rows of {"query_id", "terms"}, one a line')
     search.add_argument("--output", type=Path, required=True, help="the results file to write")
     search.add_argument("--top-k", type=int, default=100, help="the most documents a query (default: 100)")
+    search.add_argument(
+        "--mode",
+        choices=("fast", "exact"),
+        default="fast",
+        help="fast looks at as much as the index's budget allows, exact at all that matters (default: fast)",
+    )
     return parser
 
 

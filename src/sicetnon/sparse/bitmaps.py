@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Self
+from typing import TYPE_CHECKING, Self
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sicetnon.storage import DirectoryWriter, StoredDirectory
+from sicetnon.storage import StoredDirectory
+
+if TYPE_CHECKING:
+    from sicetnon.storage import DirectoryWriter
 
 # A bitmap is as long as the postings of a term that one document in 32 has, at 4 bytes a posting.
 _DOCUMENTS_A_POSTING = 32
@@ -20,12 +23,13 @@ class TermBitmaps:
     d // 8 tells whether document d has the term.
     """
 
-    __slots__ = ("_bits", "_rows")
+    __slots__ = ("_bits", "_document_count", "_rows")
 
-    def __init__(self, rows: NDArray[np.int32], bits: NDArray[np.uint8]) -> None:
+    def __init__(self, rows: NDArray[np.int32], bits: NDArray[np.uint8], *, document_count: int) -> None:
         """Take the arrays."""
         self._rows = rows
         self._bits = bits
+        self._document_count = document_count
 
     @classmethod
     def open(cls, stored: StoredDirectory, *, document_count: int) -> Self:
@@ -39,7 +43,7 @@ class TermBitmaps:
                 f"{stored.path('bitmaps.npy')} has shape {bits.shape}",
                 expected=f"bits for {document_count:,} documents",
             )
-        return cls(rows, bits)
+        return cls(rows, bits, document_count=document_count)
 
     def find(self, rows: NDArray[np.intp]) -> NDArray[np.intp]:
         """Return where the bitmap of each term row is: intp, -1 for a term without one."""
@@ -50,10 +54,33 @@ class TermBitmaps:
 
     def test(self, places: NDArray[np.intp], ordinals: NDArray[np.intp]) -> NDArray[np.uint8]:
         """Return whether each document has each term: uint8[len(places), len(ordinals)], 0 or 1."""
-        found: NDArray[np.uint8] = self._bits[places[:, None], ordinals[None, :] >> 3]
+        found = np.empty((len(places), len(ordinals)), np.uint8)
+        columns = ordinals >> 3
+        for place, row in zip(places.tolist(), found, strict=True):
+            self._bits[place].take(columns, out=row, mode="clip")
         found >>= (ordinals & 7).astype(np.uint8)
         found &= 1
         return found
+
+    def weigh(
+        self, places: NDArray[np.intp], whole: NDArray[np.int64], ordinals: NDArray[np.intp]
+    ) -> NDArray[np.int64]:
+        """Return each document's sum of the whole numbers of the terms it has: int64, by ordinal given.
+
+        The numbers must not exceed 2**24 together.
+        """
+        # NumPy has a quick product for floats alone; these are exact up to 2**24.
+        sums = whole.astype(np.float32) @ self.test(places, ordinals).astype(np.float32)
+        return sums.astype(np.int64)
+
+    def sum_up(self, places: NDArray[np.intp], steps: NDArray[np.uint8]) -> NDArray[np.uint8]:
+        """Return every document's sum of the steps (one a term) of the terms it has; none may outgrow a byte."""
+        sums = np.zeros(self._document_count, np.uint8)
+        for place, step in zip(places.tolist(), steps, strict=True):
+            unpacked = np.unpackbits(self._bits[place], count=self._document_count, bitorder="little")
+            unpacked *= step
+            sums += unpacked
+        return sums
 
 
 def write_bitmaps(

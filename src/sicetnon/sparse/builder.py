@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
+from itertools import chain
 from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
@@ -16,14 +17,13 @@ from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
 from sicetnon.sparse.bitmaps import write_bitmaps
-from sicetnon.sparse.spill import PostingSpill
+from sicetnon.sparse.layout import KIND, MAX_COUNT, MAX_LENGTH, choose_row_dtype, pad_width
+from sicetnon.sparse.spill import PostingSpill, RowSpill
 from sicetnon.sparse.terms import are_strings, write_terms
 from sicetnon.storage import DirectoryWriter, Manifest, write_strings
 
-KIND = "sparse"
 _SPILL_NAME = "postings.spill"
-_MAX_COUNT = 2**31 - 1  # documents, and terms: their ordinals are int32
-_MAX_LENGTH = 2**32 - 1  # tokens in a document: lengths are uint32
+_FORWARD_SPILL_NAME = "forward.spill"
 
 
 class SparseIndexBuilder:
@@ -41,6 +41,7 @@ class SparseIndexBuilder:
         self._frequencies: list[int] | None = None  # of the buffer's postings, once one differs from 1
         self._postings_by_document: list[int] = []
         self._lengths: list[NDArray[np.uint32]] = []
+        self._row_counts: list[NDArray[np.int64]] = []  # distinct terms by document
         self._highest_frequency = 1
 
     def __enter__(self) -> Self:
@@ -48,6 +49,7 @@ class SparseIndexBuilder:
         self._writer.__enter__()
         try:
             self._spill = PostingSpill(self._writer.folder / _SPILL_NAME)
+            self._forward = RowSpill(self._writer.folder / _FORWARD_SPILL_NAME)
         except BaseException as error:
             self._writer.__exit__(type(error), error, error.__traceback__)
             raise
@@ -58,6 +60,7 @@ class SparseIndexBuilder:
     ) -> None:
         """Leave the index as it was unless it was committed."""
         self._spill.remove()
+        self._forward.remove()
         self._writer.__exit__(kind, error, traceback)
 
     def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> None:
@@ -71,9 +74,9 @@ class SparseIndexBuilder:
             raise InputError(
                 f"document ID {doc_id!r} a second time", expected="each document once", remedy="remove one of the two"
             )
-        if len(self._documents) == _MAX_COUNT:
+        if len(self._documents) == MAX_COUNT:
             raise InputError(
-                f"more than {_MAX_COUNT:,} documents", expected="at most that many", remedy="split the corpus"
+                f"more than {MAX_COUNT:,} documents", expected="at most that many", remedy="split the corpus"
             )
         names, frequencies = _read_terms(doc_id, terms)
         self._documents[doc_id] = None
@@ -109,6 +112,7 @@ class SparseIndexBuilder:
         write_bitmaps(writer, written, offsets, len(self._documents))
         lengths = np.concatenate(self._lengths)
         writer.save("document-lengths.npy", lengths)
+        longest = self._write_forward()
         write_terms(writer, list(self._rows))
         write_strings(writer, "documents", self._documents)
         writer.save("tie-rank.npy", _rank(list(self._documents)))
@@ -117,25 +121,47 @@ class SparseIndexBuilder:
             "terms": len(self._rows),
             "postings": posting_count,
             "tokens": int(lengths.sum(dtype=np.int64)),
+            "longest": longest,
         }
         return writer.commit(dict(settings or {}), counts)
 
+    def _write_forward(self) -> int:
+        """Write the forward index; return the number of distinct terms of the document that has most."""
+        row_counts = np.concatenate(self._row_counts)
+        starts = np.zeros(len(row_counts) + 1, np.int64)
+        np.cumsum(row_counts, out=starts[1:])
+        self._writer.save("forward-starts.npy", starts)
+        longest = int(row_counts.max())
+        dtype = choose_row_dtype(len(self._rows))
+        padding = pad_width(longest)
+        rows = chain(self._forward.read(dtype, self._buffered_postings), [np.zeros(padding, dtype)])
+        self._writer.save_array("forward.npy", rows, dtype=dtype, shape=(int(starts[-1]) + padding,))
+        self._forward.remove()
+        return longest
+
     def _flush(self) -> None:
         """Spill what is buffered."""
-        if len(self._rows) > _MAX_COUNT:
+        if len(self._rows) > MAX_COUNT:
             raise InputError(
-                f"more than {_MAX_COUNT:,} distinct terms", expected="at most that many", remedy="split the corpus"
+                f"more than {MAX_COUNT:,} distinct terms", expected="at most that many", remedy="split the corpus"
             )
         by_document = np.array(self._postings_by_document, np.int64)
-        places = np.repeat(np.arange(len(by_document)), by_document)
-        lengths = np.zeros(len(by_document), np.uint32)
+        row_counts, lengths = by_document, by_document.astype(np.uint32)
         if self._buffer:
+            places = np.repeat(np.arange(len(by_document)), by_document)
             first = len(self._documents) - len(by_document)
+            rows = np.array(self._buffer, np.int64)
             frequencies = None if self._frequencies is None else np.array(self._frequencies, np.uint32)
+            kept = self._spill.append(rows, places + first, frequencies)
+            if kept is not None:
+                rows, places = rows[kept], places[kept]
+                frequencies = None if frequencies is None else frequencies[kept]
+            row_counts = np.bincount(places, minlength=len(by_document))
+            lengths = np.bincount(places, weights=frequencies, minlength=len(by_document)).astype(np.uint32)
+            self._forward.append(rows)
             if frequencies is not None:
                 self._highest_frequency = max(self._highest_frequency, int(frequencies.max()))
-            documents, kept = self._spill.append(np.array(self._buffer, np.int64), places + first, frequencies)
-            lengths[:] = np.bincount(documents - first, weights=kept, minlength=len(by_document))
+        self._row_counts.append(row_counts)
         self._lengths.append(lengths)
         self._buffer.clear()
         self._frequencies = None
@@ -154,10 +180,10 @@ def _read_terms(doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> tuple[
     if not isinstance(terms, Mapping):
         return names, None
     frequencies = list(terms.values())
-    if any(type(f) is not int or f < 1 for f in frequencies) or sum(frequencies) > _MAX_LENGTH:
+    if any(type(f) is not int or f < 1 for f in frequencies) or sum(frequencies) > MAX_LENGTH:
         raise InputError(
             f"document {doc_id!r} with a frequency that is no count",
-            expected=f"integers of at least 1, {_MAX_LENGTH:,} in all",
+            expected=f"integers of at least 1, {MAX_LENGTH:,} in all",
             remedy="correct the document",
         )
     return names, None if all(f == 1 for f in frequencies) else frequencies

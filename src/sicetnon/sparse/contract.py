@@ -6,15 +6,17 @@ Corpus rows are {"doc_id", "terms"}, query rows {"query_id", "terms"}, one JSON 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
+from json.encoder import encode_basestring_ascii
 from pathlib import Path
+from typing import TYPE_CHECKING, Literal
 
 from sicetnon.errors import InputError
 from sicetnon.jsonl import read_keyed_rows, read_rows, whole_file
-from sicetnon.sparse.builder import SparseIndexBuilder
 from sicetnon.sparse.index import SparseIndex
-from sicetnon.storage import Manifest
+
+if TYPE_CHECKING:
+    from sicetnon.storage import Manifest
 
 _TERMS = 'a list of strings under "terms"'
 _PROGRESS_EVERY = 10_000  # rows
@@ -22,6 +24,8 @@ _PROGRESS_EVERY = 10_000  # rows
 
 def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] | None = None) -> Manifest:
     """Build an index from a corpus file; `report` is told now and then how many documents are in."""
+    from sicetnon.sparse.builder import SparseIndexBuilder
+
     with SparseIndexBuilder(index_dir) as builder:
         for row in read_rows(corpus):
             doc_id, terms = row.string("doc_id"), row.items("terms", expected=_TERMS)
@@ -34,7 +38,9 @@ def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] 
         return builder.commit()
 
 
-def search_file(index_dir: Path, queries: Path, output: Path, *, top_k: int = 100) -> int:
+def search_file(
+    index_dir: Path, queries: Path, output: Path, *, top_k: int = 100, mode: Literal["exact", "fast"] = "exact"
+) -> int:
     """Answer every query of a file and write the results; return the number of queries.
 
     The output appears whole or not at all.
@@ -42,16 +48,29 @@ def search_file(index_dir: Path, queries: Path, output: Path, *, top_k: int = 10
     if top_k < 0:
         raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
     index = SparseIndex.open(index_dir)
+    budget = index.budget if mode == "fast" else None
     count = 0
     with whole_file(output) as sink:
         for query_id, row in read_keyed_rows(queries, "query_id"):
             terms = row.items("terms", expected=_TERMS)
             try:
-                ordinals, scores = index.rank(terms, top_k=top_k)
+                ordinals, scores = index.rank(terms, top_k=top_k, budget=budget)
             except InputError as error:
                 raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
-            found = zip(index.read_doc_ids(ordinals), scores.tolist(), strict=True)
-            results = [{"doc_id": doc_id, "score": score} for doc_id, score in found]
-            sink.write(json.dumps({"query_id": query_id, "results": results}) + "\n")
+            sink.write(_format_row(query_id, index.read_doc_ids(ordinals), scores.tolist()))
             count += 1
     return count
+
+
+def _format_row(query_id: str, doc_ids: list[str], scores: list[float]) -> str:
+    """Return the result row, as json.dumps would write it, in half the time."""
+    # IDs joined by a character that JSON never escapes: what needs no escape together needs none alone.
+    joined = " ".join(doc_ids)
+    quoted = encode_basestring_ascii(joined)
+    if len(quoted) != len(joined) + 2:
+        doc_ids = [encode_basestring_ascii(doc_id)[1:-1] for doc_id in doc_ids]
+    values: list[str | float] = [0.0] * (2 * len(doc_ids))
+    values[::2] = doc_ids
+    values[1::2] = scores
+    results = ", ".join(['{"doc_id": "%s", "score": %r}'] * len(doc_ids)) % tuple(values)
+    return f'{{"query_id": {encode_basestring_ascii(query_id)}, "results": [{results}]}}\n'

@@ -19,9 +19,12 @@ from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
 from sicetnon.sparse.bitmaps import TermBitmaps
-from sicetnon.sparse.builder import KIND
-from sicetnon.sparse.pruning import SetPostings, find_best
+from sicetnon.sparse.budget import Budget, Chosen, find_good
+from sicetnon.sparse.forward import ForwardIndex
+from sicetnon.sparse.layout import KIND
+from sicetnon.sparse.pruning import Pruned, find_best
 from sicetnon.sparse.scoring import CollectionStatistics, IdfOverlap, Scoring
+from sicetnon.sparse.sums import SetPostings
 from sicetnon.sparse.terms import TermDictionary, are_strings
 from sicetnon.sparse.topk import select_top
 from sicetnon.storage import StoredDirectory, StringTable, open_stored
@@ -76,7 +79,8 @@ class SparseIndex:
         self._offsets = stored.array("offsets.npy", dtype=np.int64, length=len(self._terms) + 1)
         self._postings = stored.array("postings.npy", dtype=np.int32, length=posting_count)
         bitmaps = TermBitmaps.open(stored, document_count=document_count)
-        self._sets = SetPostings(self._postings, self._offsets, bitmaps)
+        forward = ForwardIndex.open(stored, document_count=document_count, term_count=len(self._terms))
+        self._sets = SetPostings(self._postings, self._offsets, bitmaps, forward, document_count)
         self._frequencies = (
             stored.array("frequencies.npy", length=posting_count) if stored.has("frequencies.npy") else None
         )
@@ -126,6 +130,11 @@ class SparseIndex:
         return self._statistics
 
     @property
+    def budget(self) -> Budget:
+        """The budget that was tuned for this index, or the one for any."""
+        return Budget.from_json(self._settings["budget"]) if "budget" in self._settings else Budget()
+
+    @property
     def tie_rank(self) -> NDArray[np.int32]:
         """The place of each document's ID, by ordinal, among all IDs in code point order: int32[document_count]."""
         return self._tie_rank
@@ -135,20 +144,32 @@ class SparseIndex:
         with self._stored.naming_damage():
             return self._documents.take(ordinals)
 
-    def search(self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None) -> list[ScoredDocument]:
-        """Return the best documents with a score above 0, at most `top_k`; equal scores by ascending document ID."""
-        ordinals, scores = self.rank(terms, top_k=top_k, scoring=scoring)
+    def search(
+        self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None, budget: Budget | None = None
+    ) -> list[ScoredDocument]:
+        """Return the best documents with a score above 0, at most `top_k`; equal scores by ascending document ID.
+
+        Without a budget these are the best there are. With one, they are the best of the documents that it lets the
+        search score in full, whatever `top_k` is; where more are asked for, the best of all others follow. Scores are
+        exact either way.
+        """
+        ordinals, scores = self.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
         found = zip(self.read_doc_ids(ordinals), scores.tolist(), ordinals.tolist(), strict=True)
         return [ScoredDocument(doc_id, score, ordinal) for doc_id, score, ordinal in found]
 
     def search_batch(
-        self, queries: Iterable[Query], *, top_k: int = 100, scoring: Scoring | None = None
+        self,
+        queries: Iterable[Query],
+        *,
+        top_k: int = 100,
+        scoring: Scoring | None = None,
+        budget: Budget | None = None,
     ) -> list[list[ScoredDocument]]:
         """Return what `search` gives for each query, in order."""
-        return [self.search(terms, top_k=top_k, scoring=scoring) for terms in queries]
+        return [self.search(terms, top_k=top_k, scoring=scoring, budget=budget) for terms in queries]
 
     def rank(
-        self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None
+        self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None, budget: Budget | None = None
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return what `search` gives as arrays: ordinals (intp) and scores (float64), best first."""
         if top_k < 0:
@@ -156,19 +177,29 @@ class SparseIndex:
         scoring = scoring or _IDF_OVERLAP
         with self._stored.naming_damage():
             rows, weights = self._weigh_terms(terms, scoring)
-            found = self._find_best(rows, weights, top_k) if scoring.is_set_based and rows and top_k else None
-            if found is not None:
-                candidates, scores = found
-                best = select_top(scores, self._tie_rank[candidates], top_k)
-                return candidates[best], scores[best]
-            scores = self._add_up(rows, weights, scoring)
-            ordinals = select_top(scores, self._tie_rank, top_k)
-            return ordinals, scores[ordinals]
+            found = self._find(rows, weights, top_k, budget) if scoring.is_set_based else None
+            if found is None:
+                scores = self._add_up(rows, weights, scoring)
+                ordinals = select_top(scores, self._tie_rank, top_k)
+                return ordinals, scores[ordinals]
+            best = select_top(found.scores, self._tie_rank[found.ordinals], top_k)
+            ordinals, scores = found.ordinals[best], found.scores[best]
+            if len(ordinals) < top_k and budget is not None:  # all the others follow
+                others = self._add_up(rows, weights, scoring)
+                others[ordinals] = 0
+                following = select_top(others, self._tie_rank, top_k - len(ordinals))
+                ordinals, scores = np.append(ordinals, following), np.append(scores, others[following])
+            return ordinals, scores
 
-    def _find_best(
-        self, rows: list[int], weights: NDArray[np.float64], top_k: int
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
-        return find_best(self._sets, np.array(rows, np.intp), weights, document_count=self.document_count, k=top_k)
+    def _find(
+        self, rows: NDArray[np.intp], weights: NDArray[np.float64], k: int, budget: Budget | None
+    ) -> Pruned | Chosen | None:
+        """Return some documents with the best among them; None where the plain sum is as quick."""
+        if not len(rows) or not k:
+            return None
+        if budget is None:
+            return find_best(self._sets, rows, weights, k=k)
+        return find_good(self._sets, rows, weights, budget, k=k)
 
     def scores(self, terms: Query, *, scoring: Scoring | None = None) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[document_count], by ordinal, 0 where nothing matches."""
@@ -176,9 +207,9 @@ class SparseIndex:
         with self._stored.naming_damage():
             return self._add_up(*self._weigh_terms(terms, scoring), scoring)
 
-    def _add_up(self, rows: list[int], weights: NDArray[np.float64], scoring: Scoring) -> NDArray[np.float64]:
+    def _add_up(self, rows: NDArray[np.intp], weights: NDArray[np.float64], scoring: Scoring) -> NDArray[np.float64]:
         scores = np.zeros(self.document_count)
-        for row, weight in zip(rows, weights, strict=True):
+        for row, weight in zip(rows.tolist(), weights, strict=True):
             span = self._span(row)
             # Cast first: NumPy adds at machine-size ordinals on its fast path, 1.0 ns a posting, against 1.5 at int32
             # ones and 3.0 for `scores[ordinals] += weight`; the cast itself is 0.2.
@@ -213,19 +244,17 @@ class SparseIndex:
             raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
         return int(by_rank[place])
 
-    def _weigh_terms(self, terms: Query, scoring: Scoring) -> tuple[list[int], NDArray[np.float64]]:
-        """Return the rows of the known terms, ascending, and the weight of each."""
+    def _weigh_terms(self, terms: Query, scoring: Scoring) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the rows of the known terms (intp), ascending, and the weight of each (float64)."""
         counts = _count_terms(terms)
-        known = sorted(
-            (row, count)
-            for row, count in zip(self._terms.find_rows(list(counts)), counts.values(), strict=True)
-            if row >= 0
-        )
-        rows = [row for row, _ in known]
-        chosen = np.array(rows, np.intp)
-        weights = scoring.weigh(self._offsets[chosen + 1] - self._offsets[chosen], self._statistics)
+        found = self._terms.find_rows(counts)
+        rows = np.array(found, np.intp)
+        order = np.argsort(rows)
+        order = order[int(np.count_nonzero(rows < 0)) :]
+        rows = rows[order]
+        weights = scoring.weigh(self._offsets[rows + 1] - self._offsets[rows], self._statistics)
         if not scoring.is_set_based:
-            weights = weights * np.array([count for _, count in known], np.float64)
+            weights = weights * np.array(list(counts.values()), np.float64)[order]
         return rows, weights
 
     def _span(self, row: int) -> slice:

@@ -7,115 +7,140 @@ terms by bitmap, and those that may be among the best are scored anew, in the or
 
 Scores are scaled to whole numbers by one factor and rounded, so each of m terms is off by at most 1/2: a sum is off by
 at most m/2, and two sums that are compared by at most m. Every comparison leaves m + 1, one more for the rounding of
-the factor and of the plain sum itself, which are far smaller.
+the factor and of the plain sum itself, which are far smaller. Frequent terms that are added up for all documents are
+rounded further, to steps of several units, so that bytes hold their sums; by how much each is off is known and allowed
+for.
 """
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
+from sicetnon.sparse.sums import SetPostings, list_at_least
 from sicetnon.sparse.topk import bound_kth
 
-_LARGEST_SUM = 60_000  # of a document's whole numbers: within uint16, with half a unit more a term
+_LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with what all the rounding may add
+_LARGEST_STEPS = 240  # of a document's unpacked bitmaps: within uint8, with half a step more a term
+_MOST_UNPACKED = 28
 _MOST_TERMS = 4_000
-_LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
 _FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
-_LEAST_SAVED = 0.7  # of the query's postings, that the terms left to the bitmaps must have for all this to pay
-_MOST_CANDIDATES = 1 / 8  # of the documents: with more, the plain sum is quicker
+_LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
 _TERMS_AT_ONCE = 4
+# Scoring a document anew costs as much as adding so many postings: where that is more than the plain sum, it is taken.
+_POSTINGS_A_SCORE = 400
+_MOST_CANDIDATES = 1 / 128  # of the documents: with more, some of the terms left are added up as well
 
 
-@dataclass(frozen=True, slots=True)
-class SetPostings:
-    """What the search needs of an index: postings int32 by term row, offsets int64, and the frequent terms' bitmaps."""
+class Pruned(NamedTuple):
+    """Documents among which the k best are, with their exact scores, and why no other can be.
 
-    postings: NDArray[np.int32]
-    offsets: NDArray[np.int64]
-    bitmaps: TermBitmaps
-
-    def span(self, row: int) -> NDArray[np.int32]:
-        """Return the documents of a term, ascending."""
-        return self.postings[self.offsets.item(row) : self.offsets.item(row + 1)]
-
-
-def find_best(
-    source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64], *, document_count: int, k: int
-) -> tuple[NDArray[np.intp], NDArray[np.float64]] | None:
-    """Return documents among which the k best are, with their exact scores; None where that would not pay.
-
-    rows: intp[m], ascending; weights: float64[m], above 0. Returns ordinals intp[c], ascending, and scores float64[c],
-    each the sum of its matching weights in ascending row. Ties at the k-th score are all there.
+    ordinals: intp[c], ascending. scores: float64[c]. Term rows are told apart as added, for all documents, and left,
+    looked up for the few that could still be among the best. Any document that is not here scores less than `bound`,
+    and k of these score at least that.
     """
-    if document_count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
+
+    ordinals: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    added: NDArray[np.intp]
+    left: NDArray[np.intp]
+    bound: float
+
+
+def find_best(source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64], *, k: int) -> Pruned | None:
+    """Return documents among which the k best are; None where the plain sum is as quick.
+
+    rows: intp[m], distinct; weights: float64[m], above 0. Scores are sums in the order of the rows. Ties at the k-th
+    score are all there.
+    """
+    count = source.document_count
+    if count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
         return None
-    frequencies = source.offsets[rows + 1] - source.offsets[rows]
+    frequencies = source.count_documents(rows)
     factor = _LARGEST_SUM / weights.sum()
     whole = np.rint(weights * factor).astype(np.int64)
     slack = len(rows) + 1
-    added, left = _split(frequencies, whole)
-    saved = frequencies[left].sum()
-    if not len(added) or saved < _LEAST_SAVED * frequencies.sum():
-        return None
-    places = source.bitmaps.find(rows[left])
-    if (places < 0).any():
-        return None
-    sums = np.zeros(document_count, np.uint16)
-    ordinals = np.concatenate([source.span(row) for row in rows[added].tolist()]).astype(np.intp)
-    np.add.at(sums, ordinals, np.repeat(whole[added].astype(np.uint16), frequencies[added]))
-
+    places = source.bitmaps.find(rows)
+    added, left = _split(frequencies, whole, places)
+    sums, below, above = _add_up(source, rows[added], whole[added], places[added])
     weights_left = whole[left]
-    missing = int(weights_left.sum())
-    bound = _bound_full(sums, source.bitmaps, places, weights_left, k)
-    least = bound - missing - slack
-    if least <= 0:
-        return None
-    candidates = np.flatnonzero(sums >= least)
-    if len(candidates) > _MOST_CANDIDATES * document_count:
-        return None
+    most = int(frequencies.sum()) // _POSTINGS_A_SCORE
+    bound = _bound_full(source.bitmaps, sums, places[left], weights_left, k) - above
+    while True:
+        missing = int(weights_left.sum())
+        least = bound - missing - slack - below
+        if least > 0 and (not len(left) or np.count_nonzero(sums >= least) <= _MOST_CANDIDATES * count):
+            break
+        if not len(left):
+            return None
+        more, left = left[:_TERMS_AT_ONCE], left[_TERMS_AT_ONCE:]
+        below_more, above_more = _unpack(source, sums, whole[more], places[more])
+        below, above, bound = below + below_more, above + above_more, bound - above_more
+        added, weights_left = np.concatenate([added, more]), whole[left]
+    candidates = list_at_least(sums, least)
     totals = sums[candidates].astype(np.int64)
     for start in range(0, len(left), _TERMS_AT_ONCE):
         part = slice(start, start + _TERMS_AT_ONCE)
-        totals += weights_left[part] @ source.bitmaps.test(places[part], candidates).astype(np.int64)
+        totals += source.bitmaps.weigh(places[left[part]], weights_left[part], candidates)
         missing -= int(weights_left[part].sum())
-        kept = totals + missing >= bound - slack
+        kept = totals >= bound - missing - slack - below
         candidates, totals = candidates[kept], totals[kept]
-    return candidates, _add_up(source, rows, weights, candidates)
+    if len(totals) > k:  # now that all are summed in full, they give a better bound themselves
+        bound = max(bound, int(np.partition(totals, len(totals) - k)[len(totals) - k]) - above)
+        candidates = candidates[totals >= bound - slack - below]
+    if len(candidates) > most:
+        return None
+    scores = source.forward.score(candidates, rows, weights)
+    bound_score = (bound - slack) / factor
+    return Pruned(candidates, scores, rows[np.sort(added)], rows[np.sort(left)], bound_score)
 
 
-def _split(frequencies: NDArray[np.int64], whole: NDArray[np.int64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
+def _split(
+    frequencies: NDArray[np.int64], whole: NDArray[np.int64], places: NDArray[np.intp]
+) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
     """Return which terms to add up, and which to leave to their bitmaps: the most frequent, rarest first."""
     order = np.argsort(-frequencies, kind="stable")
     count = int(np.searchsorted(np.cumsum(whole[order]), _LEFT_SHARE * whole.sum(), side="right"))
-    return np.sort(order[count:]), order[:count][::-1]
-
-
-def _bound_full(
-    sums: NDArray[np.uint16], bitmaps: TermBitmaps, places: NDArray[np.intp], whole: NDArray[np.int64], k: int
-) -> int:
-    """Return the k-th best full sum of some good documents, no more than the k-th best of all; 0 if none is cheap."""
-    good = np.flatnonzero(sums >= max(bound_kth(sums, k, 0), 1))
-    if not k <= len(good) <= 64 * k:
-        return 0
-    totals = sums[good] + whole @ bitmaps.test(places, good).astype(np.int64)
-    return int(np.partition(totals, len(totals) - k)[len(totals) - k])
+    has_none = places[order[:count]] < 0
+    if has_none.any():
+        count = int(has_none.argmax())
+    return order[count:], order[:count][::-1]
 
 
 def _add_up(
-    source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64], ordinals: NDArray[np.intp]
-) -> NDArray[np.float64]:
-    """Return the exact scores of a few documents, adding in ascending row as the plain sum does."""
-    scores = np.zeros(len(ordinals))
-    places = source.bitmaps.find(rows)
-    for row, weight, place in zip(rows.tolist(), weights.tolist(), places.tolist(), strict=True):
-        if place >= 0:
-            has = source.bitmaps.test(np.array([place]), ordinals)[0] != 0
-        else:
-            documents = source.span(row)
-            at = np.searchsorted(documents, ordinals)
-            has = documents[np.minimum(at, len(documents) - 1)] == ordinals
-        scores[has] += weight
-    return scores
+    source: SetPostings, rows: NDArray[np.intp], whole: NDArray[np.int64], places: NDArray[np.intp]
+) -> tuple[NDArray[np.uint16], int, int]:
+    """Return every document's sum, and by how much one may be too low, and too high."""
+    is_unpacked = source.is_unpacked(source.count_documents(rows), places)
+    sums = source.add_postings(rows[~is_unpacked], whole[~is_unpacked].astype(np.uint16))
+    return sums, *_unpack(source, sums, whole[is_unpacked], places[is_unpacked])
+
+
+def _unpack(
+    source: SetPostings, sums: NDArray[np.uint16], whole: NDArray[np.int64], places: NDArray[np.intp]
+) -> tuple[int, int]:
+    """Add terms to all sums by their bitmaps; return by how much one may then be too low, and too high."""
+    below = above = 0
+    for start in range(0, len(places), _MOST_UNPACKED):
+        part = slice(start, start + _MOST_UNPACKED)
+        step = -(-int(whole[part].sum()) // _LARGEST_STEPS)
+        steps = np.rint(whole[part] / step).astype(np.uint8)
+        errors = whole[part] - step * steps.astype(np.int64)
+        below += int(errors[errors > 0].sum())
+        above -= int(errors[errors < 0].sum())
+        sums += np.multiply(source.bitmaps.sum_up(places[part], steps), step, dtype=np.uint16)
+    return below, above
+
+
+def _bound_full(
+    bitmaps: TermBitmaps, sums: NDArray[np.uint16], places: NDArray[np.intp], whole: NDArray[np.int64], k: int
+) -> int:
+    """Return the k-th best full sum of some good documents; 0 if none is cheap."""
+    good = list_at_least(sums, max(int(bound_kth(sums, k, 0)), 1))
+    if not k <= len(good) <= _MOST_CANDIDATES * len(sums):
+        return 0
+    totals = sums[good] + bitmaps.weigh(places, whole, good)
+    return int(np.partition(totals, len(totals) - k)[len(totals) - k])

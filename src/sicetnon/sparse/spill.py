@@ -1,4 +1,4 @@
-"""Postings in document order -> postings in term order, with bounded memory.
+"""Postings in document order -> the same, and postings in term order, with bounded memory.
 
 Each bufferful of postings is sorted by term row and spilled as a run. Once all are in, windows of term rows are
 filled from the runs: each run's share of a window is contiguous, and every posting's place is known from the counts.
@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
@@ -28,6 +28,29 @@ class Run:
     row_count: int
     posting_count: int
     has_frequencies: bool
+
+
+class RowSpill:
+    """Term rows one after another in a temporary file, read back in another type."""
+
+    def __init__(self, path: Path) -> None:
+        """Create the file."""
+        self._path = path
+        self._file = path.open("w+b")
+
+    def append(self, rows: NDArray[np.int64]) -> None:
+        """Write some more rows."""
+        self._file.write(rows.astype(np.int32).data)
+
+    def read(self, dtype: DTypeLike, at_once: int) -> Iterator[NDArray[Any]]:
+        """Yield all rows, so many at a time."""
+        self._file.seek(0)
+        while content := self._file.read(4 * at_once):
+            yield np.frombuffer(content, np.int32).astype(dtype)
+
+    def remove(self) -> None:
+        """Close and remove the file."""
+        _remove(self._path, self._file)
 
 
 class PostingSpill:
@@ -51,23 +74,24 @@ class PostingSpill:
         rows: NDArray[np.int64],
         documents: NDArray[np.int64],
         frequencies: NDArray[np.uint32] | None,
-    ) -> tuple[NDArray[np.int64], NDArray[np.uint32] | None]:
-        """Sort and spill one run, counting a repeated posting once; return the documents and frequencies kept.
+    ) -> NDArray[np.intp] | None:
+        """Sort and spill one run, counting a repeated posting once (the first); return which were kept, None for all.
 
         rows, documents: of each posting, by ascending document; no document is in two runs. No frequencies: all 1.
         """
         keys = (rows << 32) | documents
-        if frequencies is None:
-            keys.sort()
-        else:
-            order = np.argsort(keys, kind="stable")
-            keys, frequencies = keys[order], frequencies[order]
+        order = None if frequencies is None else np.argsort(keys, kind="stable")
+        sorted_keys = np.sort(keys) if order is None else keys[order]
         is_new = np.ones(len(keys), np.bool_)
-        np.not_equal(keys[1:], keys[:-1], out=is_new[1:])
+        np.not_equal(sorted_keys[1:], sorted_keys[:-1], out=is_new[1:])
+        kept = None
         if not is_new.all():
-            keys = keys[is_new]
-            frequencies = None if frequencies is None else frequencies[is_new]
-        sorted_rows, kept = keys >> 32, keys & 0xFFFFFFFF
+            order = np.argsort(keys, kind="stable") if order is None else order
+            order, sorted_keys = order[is_new], sorted_keys[is_new]
+            kept = np.sort(order)
+        if frequencies is not None:
+            frequencies = frequencies[order]
+        sorted_rows, sorted_documents = sorted_keys >> 32, sorted_keys & 0xFFFFFFFF
         counts = np.bincount(sorted_rows)
         if len(counts) > len(self._document_frequencies):
             grown = np.zeros(len(counts), np.int64)
@@ -75,12 +99,12 @@ class PostingSpill:
             self._document_frequencies = grown
         self._document_frequencies[: len(counts)] += counts
         present = np.flatnonzero(counts)
-        self._runs.append(Run(self._items, len(present), len(kept), frequencies is not None))
-        for part in (present, counts[present], kept):
+        self._runs.append(Run(self._items, len(present), len(sorted_rows), frequencies is not None))
+        for part in (present, counts[present], sorted_documents):
             self._write(part.astype(np.int32))
         if frequencies is not None:
             self._write(frequencies.view(np.int32))
-        return kept, frequencies
+        return kept
 
     def merge_documents(self, window_postings: int) -> Iterator[NDArray[np.int32]]:
         """Yield the document ordinals of all postings by term row, then ascending, a window at a time."""
@@ -91,11 +115,8 @@ class PostingSpill:
         yield from self._merge(window_postings, dtype, frequencies=True)
 
     def remove(self) -> None:
-        """Close and remove the file; what is still buffered for it need not reach a disk that may be full."""
-        with suppress(OSError):
-            self._path.unlink()
-        with suppress(OSError):
-            self._file.close()
+        """Close and remove the file."""
+        _remove(self._path, self._file)
 
     def _write(self, part: NDArray[Any]) -> None:
         self._file.write(np.ascontiguousarray(part).data)
@@ -133,3 +154,11 @@ class PostingSpill:
                 at[number] = (row_at + len(rows), posting_at + total)
             yield window
             first = last
+
+
+def _remove(path: Path, file: BinaryIO) -> None:
+    """Close and remove a file; what is still buffered for it need not reach a disk that may be full."""
+    with suppress(OSError):
+        path.unlink()
+    with suppress(OSError):
+        file.close()

@@ -1,19 +1,27 @@
 """Term strings <-> term rows, without loading the strings.
 
 term-hashes.npy holds the terms' 64-bit hashes in ascending order (uint64), term-rows.npy the row of each (int32);
-a looked-up term is compared with the stored string, so that terms of equal hash are told apart.
+a looked-up term is compared with the stored string, so that terms of equal hash are told apart. Where the terms are
+few, they are read into a dictionary at the first look-up instead.
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from hashlib import blake2b
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import NDArray
 
-from sicetnon.storage import DirectoryWriter, StoredDirectory, StringTable, write_strings
+from sicetnon.storage import StoredDirectory, StringTable, write_strings
 from sicetnon.storage.strings import encode
+
+if TYPE_CHECKING:
+    from sicetnon.storage import DirectoryWriter
+
+
+_MOST_HELD = 2**17  # terms: a few milliseconds, some megabytes
 
 
 def are_strings(terms: Sequence[str]) -> bool:
@@ -46,13 +54,14 @@ def write_terms(writer: DirectoryWriter, terms: Sequence[str]) -> None:
 class TermDictionary:
     """Rows by term, memory-mapped; safe from many threads."""
 
-    __slots__ = ("_hashes", "_rows", "_strings")
+    __slots__ = ("_by_term", "_hashes", "_rows", "_strings")
 
     def __init__(self, strings: StringTable, hashes: NDArray[np.uint64], rows: NDArray[np.int32]) -> None:
         """Take the strings by row, all hashes in ascending order, and the row of each hash."""
         self._strings = strings
         self._hashes = hashes
         self._rows = rows
+        self._by_term: dict[str, int] | None = None
 
     @classmethod
     def open(cls, stored: StoredDirectory, *, length: int) -> TermDictionary:
@@ -71,8 +80,13 @@ class TermDictionary:
         """Return the term of a row."""
         return self._strings[row]
 
-    def find_rows(self, terms: Sequence[str]) -> list[int]:
+    def find_rows(self, terms: Collection[str]) -> list[int]:
         """Return the row of each term, -1 for an unknown one."""
+        if self._by_term is None and len(self) <= _MOST_HELD:
+            # Threads may do this twice: they come to the same dictionary.
+            self._by_term = {term: row for row, term in enumerate(self._strings.to_list())}
+        if (by_term := self._by_term) is not None:
+            return [by_term.get(term, -1) for term in terms]
         encoded = [encode(term) for term in terms]
         hashes = _hash_terms(encoded)
         places = np.searchsorted(self._hashes, hashes).tolist()

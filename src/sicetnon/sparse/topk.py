@@ -41,6 +41,8 @@ def bound_kth(scores: NDArray[Any], k: int, floor: float) -> float:
         return floor
     # Group g holds the documents g, g + groups, ...: strided groups let NumPy compare whole rows at a time.
     maxima = scores[: width * groups].reshape(width, groups).max(axis=0)
+    if maxima.dtype == np.uint8:
+        maxima = maxima.astype(np.uint16)  # the smallest that NumPy partitions at full speed
     return float(np.partition(maxima, groups - k)[groups - k])
 
 

@@ -4,17 +4,35 @@
 again, checked. This folder knows nothing of what the files mean: the kinds of index say that.
 """
 
-from sicetnon.storage.format import FORMAT_VERSION, Manifest
-from sicetnon.storage.reader import StoredDirectory, open_stored
-from sicetnon.storage.strings import StringTable, write_strings
-from sicetnon.storage.writer import DirectoryWriter
+from __future__ import annotations
 
-__all__ = [
-    "FORMAT_VERSION",
-    "DirectoryWriter",
-    "Manifest",
-    "StoredDirectory",
-    "StringTable",
-    "open_stored",
-    "write_strings",
-]
+from importlib import import_module
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from sicetnon.storage.format import FORMAT_VERSION as FORMAT_VERSION
+    from sicetnon.storage.format import Manifest as Manifest
+    from sicetnon.storage.reader import StoredDirectory as StoredDirectory
+    from sicetnon.storage.reader import open_stored as open_stored
+    from sicetnon.storage.strings import StringTable as StringTable
+    from sicetnon.storage.strings import write_strings as write_strings
+    from sicetnon.storage.writer import DirectoryWriter as DirectoryWriter
+
+# Loaded when first used: a search needs nothing of what writes.
+_HOMES = {
+    "FORMAT_VERSION": "format",
+    "DirectoryWriter": "writer",
+    "Manifest": "format",
+    "StoredDirectory": "reader",
+    "StringTable": "strings",
+    "open_stored": "reader",
+    "write_strings": "strings",
+}
+
+__all__ = sorted(_HOMES)  # noqa: PLE0605 - sorted gives a list
+
+
+def __getattr__(name: str) -> object:
+    if name not in _HOMES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    return getattr(import_module(f"{__name__}.{_HOMES[name]}"), name)

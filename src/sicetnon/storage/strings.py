@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import mmap
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, pairwise
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -83,12 +83,28 @@ class StringTable:
     def take(self, numbers: ArrayLike) -> list[str]:
         """Return the strings with the given numbers (integers, 1-d), in that order."""
         chosen = np.asarray(numbers, dtype=np.intp)
-        if len(chosen) and not 0 <= chosen.min() <= chosen.max() < len(self):
+        if not len(chosen):
+            return []
+        if not 0 <= chosen.min() <= chosen.max() < len(self):
             raise IndexError(numbers)
-        starts, ends = self._offsets[chosen].tolist(), self._offsets[chosen + 1].tolist()
+        starts, ends = self._offsets[chosen], self._offsets[chosen + 1]
+        length = int(ends[0] - starts[0])
+        if length and (ends - starts == length).all():
+            # Strings of one length, such as most IDs are: copied at one go, and cut where each character is a byte.
+            windows = np.ndarray((len(self._content) - length + 1,), f"V{length}", self._content, strides=(1,))
+            text = windows[starts].tobytes()
+            if text.isascii():
+                joined = text.decode("ascii")
+                return [joined[at : at + length] for at in range(0, len(joined), length)]
         content = self._content
-        return [str(content[start:end], "utf-8", "surrogatepass") for start, end in zip(starts, ends, strict=True)]
+        spans = zip(starts.tolist(), ends.tolist(), strict=True)
+        return [str(content[start:end], "utf-8", "surrogatepass") for start, end in spans]
 
     def to_list(self) -> list[str]:
         """Return all strings."""
-        return self.take(np.arange(len(self)))
+        starts = self._offsets.tolist()
+        content = self._content[:]
+        if not content.isascii():
+            return self.take(np.arange(len(self)))
+        text = content.decode("ascii")
+        return [text[start:end] for start, end in pairwise(starts)]

@@ -1,0 +1,112 @@
+"""Good documents of a query over sets, fast: how much is looked at is bounded by a budget, and scores are exact.
+
+The rarest terms, which tell most at the fewest postings, are added up for all documents; the documents that are best so
+far are scored in full. What a document would have gained by the other terms does not count unless it is among those.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple, Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sicetnon.errors import InputError
+from sicetnon.sparse.sums import SetPostings, list_at_least
+from sicetnon.sparse.topk import bound_kth
+
+_MOST_BYTE_TERMS = 64
+_LARGEST_SUM = 60_000
+_MOST_TERMS = 4_000
+_FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
+_FEWEST_POSTINGS = 1 / 32  # of the documents: so many are always added, costing less than all the rest
+_MOST_OVER = 4  # candidates for one that the budget names: ties at the edge are taken in, up to this
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """How much of a query is looked at.
+
+    weight: the share of the query's weight (the sum of its terms' weights) that is added up for all documents, rarest
+    terms first; above 0, at most 1. candidates: how many of the documents that are then best are scored in full.
+    """
+
+    weight: float = 0.8
+    candidates: int = 2_000
+
+    def __post_init__(self) -> None:
+        """Refuse what bounds nothing."""
+        if not 0 < self.weight <= 1 or self.candidates < 1:
+            raise InputError(
+                f"a budget with {self}",
+                expected="a weight above 0 and at most 1, and at least 1 candidate",
+                remedy="correct it",
+            )
+
+    def to_json(self) -> dict[str, float | int]:
+        """Return the fields as JSON values."""
+        return {"weight": self.weight, "candidates": self.candidates}
+
+    @classmethod
+    def from_json(cls, fields: Mapping[str, Any]) -> Self:
+        """Return the budget that `to_json` gave the fields of."""
+        return cls(float(fields["weight"]), int(fields["candidates"]))
+
+
+class Chosen(NamedTuple):
+    """The best of the documents that were scored in full, which are as the budget has it, whatever k is.
+
+    ordinals: intp[c], ascending. scores: float64[c]. Term rows are told apart as added, for all documents, and left,
+    looked up for the candidates alone (intp, ascending): of these, those that are not here score less than k that are.
+    """
+
+    ordinals: NDArray[np.intp]
+    scores: NDArray[np.float64]
+    added: NDArray[np.intp]
+    left: NDArray[np.intp]
+    candidates: NDArray[np.intp]
+
+
+def find_good(
+    source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64], budget: Budget, *, k: int
+) -> Chosen | None:
+    """Return the k best of the documents that the budget chooses, with ties at the k-th score; all, where fewer.
+
+    rows: intp[m], distinct; weights: float64[m], above 0. Scores are sums in the order of the rows. None where the
+    plain sum is as quick, which does not depend on k either.
+    """
+    if source.document_count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
+        return None
+    frequencies = source.count_documents(rows)
+    order = np.argsort(frequencies, kind="stable")
+    by_weight = np.searchsorted(np.cumsum(weights[order]), budget.weight * weights.sum(), side="right")
+    by_postings = np.searchsorted(np.cumsum(frequencies[order]), _FEWEST_POSTINGS * source.document_count)
+    count = max(int(by_weight), int(by_postings), 1)
+    while True:
+        added, left = order[:count], order[count:]
+        places = source.bitmaps.find(rows[left])
+        # Where bitmaps tell all the rest, the sums have to tell candidates apart finely; else the forward index does.
+        is_fine = len(added) > _MOST_BYTE_TERMS or bool((places >= 0).all())
+        factor = _LARGEST_SUM / weights.sum() if is_fine else (255 - len(added) / 2) / weights[added].sum()
+        whole = np.rint(weights * factor)
+        sums = source.add_postings(rows[added], whole[added].astype(np.uint16 if is_fine else np.uint8))
+        candidates = list_at_least(sums, max(int(bound_kth(sums, budget.candidates, 0)), 1))
+        if len(candidates) <= _MOST_OVER * budget.candidates:
+            break
+        if not len(left):
+            return None
+        count = min(2 * count, len(rows))  # by so few terms, too many documents look the same
+    best = candidates
+    if len(best) > k:
+        # Which are the k best is seen by whole numbers, each off by half a unit a term, before those few are scored.
+        if (places >= 0).all():
+            totals = sums[best] + source.bitmaps.weigh(places, whole[left].astype(np.int64), best)
+        else:
+            fine = np.rint(weights * (_LARGEST_SUM / weights.sum())).astype(np.uint16)
+            totals = source.forward.sum_whole(best, rows, fine)
+        kth = int(np.partition(totals, len(totals) - k)[len(totals) - k])
+        best = best[totals >= kth - len(rows) - 1]
+    scores = source.forward.score(best, rows, weights)
+    return Chosen(best, scores, rows[np.sort(added)], rows[np.sort(left)], candidates)

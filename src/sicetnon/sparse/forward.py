@@ -1,0 +1,139 @@
+"""The forward index: the terms of a document, for scoring a few documents without a look at any postings.
+
+Rows lie end to end in document order, each document's in the order it was added with, and are padded so that as many as
+the longest document has can be read from any start: then many documents are read as one table.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import lru_cache
+from typing import Self
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sicetnon.sparse.layout import choose_row_dtype, pad_width
+from sicetnon.storage import StoredDirectory
+
+Rows = NDArray[np.uint16] | NDArray[np.int32]
+
+_CELLS_AT_ONCE = 2**20
+_WIDEST_KEPT = 1_024
+_SPARE_CELLS = 4_096  # read in vain at most, beside one for each that is needed
+
+
+class ForwardIndex:
+    """Term rows by document; read-only.
+
+    rows: uint16 or int32, padded. starts: int64[documents + 1], where each document's rows start.
+    """
+
+    __slots__ = ("_rows", "_starts", "_term_count")
+
+    def __init__(self, rows: Rows, starts: NDArray[np.int64], *, term_count: int) -> None:
+        """Take the arrays."""
+        self._rows = rows
+        self._starts = starts
+        self._term_count = term_count
+
+    @classmethod
+    def open(cls, stored: StoredDirectory, *, document_count: int, term_count: int) -> Self:
+        """Map forward.npy and forward-starts.npy."""
+        starts = stored.array("forward-starts.npy", dtype=np.int64, length=document_count + 1)
+        count = stored.count("postings") + pad_width(stored.count("longest"))
+        rows = stored.array("forward.npy", dtype=choose_row_dtype(term_count), length=count)
+        lengths = np.diff(starts)
+        ends = (starts[0], starts[-1], lengths.min(), lengths.max())
+        if ends[:2] != (0, stored.count("postings")) or ends[2] < 0 or ends[3] > stored.count("longest"):
+            raise stored.damage(
+                f"{stored.path('forward-starts.npy')} does not run from 0 to {stored.count('postings'):,}",
+                expected="where each document's terms start",
+            )
+        return cls(rows, starts, term_count=term_count)
+
+    def read(self, ordinal: int) -> Rows:
+        """Return the term rows of one document."""
+        return self._rows[self._starts.item(ordinal) : self._starts.item(ordinal + 1)]
+
+    def sum_whole(
+        self, ordinals: NDArray[np.intp], rows: NDArray[np.intp], whole: NDArray[np.uint16]
+    ) -> NDArray[np.int64]:
+        """Return each document's sum of the whole numbers of the terms it has.
+
+        rows: intp[m], distinct; whole: uint16[m], 65,535 together at most.
+        """
+        table = np.zeros(self._term_count, np.uint16)
+        table[rows] = whole
+        sums = np.empty(len(ordinals), np.int64)
+        for places, numbers in self._read_tables(ordinals, table):
+            # Four sums side by side in each 8-byte word: no carry reaches the next, as none outgrows its 16 bits.
+            lanes = np.add.reduce(numbers.view(np.uint64), axis=1)
+            sums[places] = lanes.view(np.uint16).reshape(-1, 4).sum(axis=1, dtype=np.int64)
+        return sums
+
+    def score(
+        self, ordinals: NDArray[np.intp], rows: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> NDArray[np.float64]:
+        """Return each document's sum of the weights of the terms it has, added in the order of `rows`.
+
+        rows: intp[m], distinct, at most 65,535; weights: float64[m]. Returns float64, one a document.
+        """
+        table = np.zeros(self._term_count, np.uint16)
+        table[rows] = np.arange(1, len(rows) + 1)
+        scores = np.empty(len(ordinals))
+        for places, numbers in self._read_tables(ordinals, table):
+            found = np.flatnonzero(numbers != 0)
+            terms = numbers.ravel()[found].astype(np.intp) - 1
+            impacts = np.zeros((len(rows), len(numbers)))
+            impacts[terms, found // numbers.shape[1]] = weights[terms]
+            # Along the first axis NumPy adds whole rows one after another: the order of the plain sum.
+            scores[places] = np.add.reduce(impacts, axis=0)
+        return scores
+
+    def _read_tables(
+        self, ordinals: NDArray[np.intp], table: NDArray[np.uint16]
+    ) -> Iterator[tuple[slice | NDArray[np.intp], NDArray[np.uint16]]]:
+        """Yield what the table, by term row, says of the documents' terms: places in `ordinals`, and a row for each.
+
+        A row is as wide as the longest document among them needs, with 0 in what is too much.
+        """
+        starts = self._starts[ordinals]
+        lengths = self._starts[ordinals + 1] - starts
+        if not len(lengths):
+            return
+        longest = int(lengths.max())
+        if len(lengths) * longest <= min(2 * int(lengths.sum()) + _SPARE_CELLS, _CELLS_AT_ONCE):
+            yield slice(None), self._read_table(starts, lengths, longest, table)
+            return
+        order = np.argsort(lengths, kind="stable")  # so that a table holds documents of about one length
+        widths = lengths[order]
+        first = 0
+        while first < len(order):
+            width = max(2 * int(widths[first]), 1)
+            last = min(int(np.searchsorted(widths, width, side="right")), first + max(_CELLS_AT_ONCE // width, 1))
+            places = order[first:last]
+            yield places, self._read_table(starts[places], widths[first:last], int(widths[last - 1]), table)
+            first = last
+
+    def _read_table(
+        self, starts: NDArray[np.int64], lengths: NDArray[np.int64], longest: int, table: NDArray[np.uint16]
+    ) -> NDArray[np.uint16]:
+        width = pad_width(longest)
+        rows = self._rows
+        step = rows.itemsize
+        # Every document's first `width` cells, by one copy of each, from a view whose rows start one cell apart; what
+        # is beyond a document's length belongs to those that follow it.
+        windows = np.ndarray((len(rows) - width + 1, width), rows.dtype, rows, strides=(step, step))
+        numbers = table.take(windows[starts])
+        if width <= _WIDEST_KEPT:
+            numbers &= _mark_lengths(width)[lengths]
+        else:
+            numbers *= np.arange(width) < lengths[:, None]
+        return numbers
+
+
+@lru_cache(maxsize=64)
+def _mark_lengths(width: int) -> NDArray[np.uint16]:
+    """Return, for each length from 0 to the width, a row with all bits set in so many cells and none in the rest."""
+    return np.tri(width + 1, width, -1, dtype=np.uint16) * np.uint16(0xFFFF)

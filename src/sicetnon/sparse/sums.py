@@ -1,0 +1,65 @@
+"""Whole-number sums of some terms' weights over all documents, and which documents have the highest.
+
+The weights of a query are scaled by one factor and rounded: a sum of m of them is off by at most m/2. Rare terms are
+added posting by posting, frequent ones by unpacking their bitmaps, which costs the same however many documents have
+them.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple, TypeVar
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sicetnon.sparse.bitmaps import TermBitmaps
+from sicetnon.sparse.forward import ForwardIndex
+
+Whole = TypeVar("Whole", np.uint8, np.uint16)
+
+# A bitmap costs as much to unpack and add as this share of all documents, posting by posting.
+_UNPACKED_SHARE = 1 / 13
+
+
+class SetPostings(NamedTuple):
+    """What the search over sets needs of an index: postings int32 by term row, offsets int64, and both other views."""
+
+    postings: NDArray[np.int32]
+    offsets: NDArray[np.int64]
+    bitmaps: TermBitmaps
+    forward: ForwardIndex
+    document_count: int
+
+    def span(self, row: int) -> NDArray[np.int32]:
+        """Return the documents of a term, ascending."""
+        return self.postings[self.offsets.item(row) : self.offsets.item(row + 1)]
+
+    def count_documents(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the document frequencies of terms."""
+        return self.offsets[rows + 1] - self.offsets[rows]
+
+    def add_postings(self, rows: NDArray[np.intp], whole: NDArray[Whole]) -> NDArray[Whole]:
+        """Return every document's sum, in the type of `whole` (one number a row), which none may outgrow."""
+        sums = np.zeros(self.document_count, whole.dtype)
+        if len(rows):
+            # One call for all rows; the casts to machine-size ordinals and to one weight a posting are cheap beside it.
+            ordinals = np.concatenate([self.span(row) for row in rows.tolist()], dtype=np.intp)
+            np.add.at(sums, ordinals, np.repeat(whole, self.count_documents(rows)))
+        return sums
+
+    def is_unpacked(self, frequencies: NDArray[np.int64], places: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which terms are cheaper to add by their bitmaps; `places` says where those are, -1 for none."""
+        return (places >= 0) & (frequencies > _UNPACKED_SHARE * self.document_count)
+
+
+def list_at_least(sums: NDArray[Whole], least: int) -> NDArray[np.intp]:
+    """Return the ordinals of the documents with sums of at least `least`, ascending; quick where they are few."""
+    is_high = sums >= sums.dtype.type(least)
+    whole = len(is_high) // 8 * 8
+    words = is_high[:whole].view(np.uint64)  # eight documents in each
+    places = np.flatnonzero(words != 0)
+    if len(places) > len(words) // 4:
+        return np.flatnonzero(is_high)
+    found = np.flatnonzero(words[places].view(np.bool_))
+    ordinals = (places[found >> 3] << 3) + (found & 7)
+    return ordinals if whole == len(is_high) else np.append(ordinals, np.flatnonzero(is_high[whole:]) + whole)
