@@ -14,8 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.sums import SetPostings, list_at_least
-from sicetnon.sparse.topk import bound_kth
+from sicetnon.sparse.sums import SetPostings, list_highest
 
 _MOST_BYTE_TERMS = 64
 _LARGEST_SUM = 60_000
@@ -92,7 +91,7 @@ def find_good(
         factor = _LARGEST_SUM / weights.sum() if is_fine else (255 - len(added) / 2) / weights[added].sum()
         whole = np.rint(weights * factor)
         sums = source.add_postings(rows[added], whole[added].astype(np.uint16 if is_fine else np.uint8))
-        candidates = list_at_least(sums, max(int(bound_kth(sums, budget.candidates, 0)), 1))
+        candidates = list_highest(sums, budget.candidates)
         if len(candidates) <= _MOST_OVER * budget.candidates:
             break
         if not len(left):

@@ -14,6 +14,7 @@ from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.forward import ForwardIndex
+from sicetnon.sparse.topk import bound_kth
 
 Whole = TypeVar("Whole", np.uint8, np.uint16)
 
@@ -63,3 +64,15 @@ def list_at_least(sums: NDArray[Whole], least: int) -> NDArray[np.intp]:
     found = np.flatnonzero(words[places].view(np.bool_))
     ordinals = (places[found >> 3] << 3) + (found & 7)
     return ordinals if whole == len(is_high) else np.append(ordinals, np.flatnonzero(is_high[whole:]) + whole)
+
+
+def list_highest(sums: NDArray[Whole], wanted: int) -> NDArray[np.intp]:
+    """Return the ordinals of the documents with the highest sums above 0, ascending: so many, and all ties at the last.
+
+    Fewer only where there are fewer.
+    """
+    found = list_at_least(sums, max(int(bound_kth(sums, wanted, 0)), 1))
+    if len(found) > wanted:
+        values = sums[found].astype(np.uint16)  # the smallest that NumPy partitions at full speed
+        found = found[values >= np.partition(values, len(values) - wanted)[len(values) - wanted]]
+    return found
