@@ -14,8 +14,9 @@ if TYPE_CHECKING:
     from sicetnon.sparse.builder import SparseIndexBuilder as SparseIndexBuilder
     from sicetnon.sparse.contract import build_index as build_index
     from sicetnon.sparse.contract import search_file as search_file
-    from sicetnon.sparse.index import Contribution as Contribution
-    from sicetnon.sparse.index import Explanation as Explanation
+    from sicetnon.sparse.explanation import Contribution as Contribution
+    from sicetnon.sparse.explanation import Evaluation as Evaluation
+    from sicetnon.sparse.explanation import Explanation as Explanation
     from sicetnon.sparse.index import ScoredDocument as ScoredDocument
     from sicetnon.sparse.index import SparseIndex as SparseIndex
     from sicetnon.sparse.scoring import Bm25 as Bm25
@@ -29,8 +30,9 @@ _HOMES = {
     "Bm25": "scoring",
     "Budget": "budget",
     "CollectionStatistics": "scoring",
-    "Contribution": "index",
-    "Explanation": "index",
+    "Contribution": "explanation",
+    "Evaluation": "explanation",
+    "Explanation": "explanation",
     "IdfOverlap": "scoring",
     "ScoredDocument": "index",
     "Scoring": "scoring",

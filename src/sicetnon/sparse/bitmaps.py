@@ -23,24 +23,26 @@ class TermBitmaps:
     d // 8 tells whether document d has the term.
     """
 
-    __slots__ = ("_bits", "_document_count", "_rows")
+    __slots__ = ("_document_count", "_rows", "bits")
 
     def __init__(self, rows: NDArray[np.int32], bits: NDArray[np.uint8], *, document_count: int) -> None:
         """Take the arrays."""
         self._rows = rows
-        self._bits = bits
+        self.bits = bits
         self._document_count = document_count
 
     @classmethod
-    def open(cls, stored: StoredDirectory, *, document_count: int) -> Self:
-        """Map the two files that `write_bitmaps` wrote."""
-        rows = stored.array("bitmap-rows.npy", dtype=np.int32)
-        bits = stored.array("bitmaps.npy", dtype=np.uint8, length=len(rows))
+    def open(cls, stored: StoredDirectory, folder: str, *, document_count: int) -> Self:
+        """Map the two files that `write_bitmaps` wrote into a folder."""
+        rows = stored.array(f"{folder}/bitmap-rows.npy", dtype=np.int32)
+        bits = stored.array(f"{folder}/bitmaps.npy", dtype=np.uint8, length=len(rows))
         if (np.diff(rows) < 1).any():
-            raise stored.damage(f"{stored.path('bitmap-rows.npy')} does not rise", expected="ascending term rows")
+            raise stored.damage(
+                f"{stored.path(f'{folder}/bitmap-rows.npy')} does not rise", expected="ascending term rows"
+            )
         if bits.shape != (len(rows), (document_count + 7) // 8):
             raise stored.damage(
-                f"{stored.path('bitmaps.npy')} has shape {bits.shape}",
+                f"{stored.path(f'{folder}/bitmaps.npy')} has shape {bits.shape}",
                 expected=f"bits for {document_count:,} documents",
             )
         return cls(rows, bits, document_count=document_count)
@@ -57,7 +59,7 @@ class TermBitmaps:
         found = np.empty((len(places), len(ordinals)), np.uint8)
         columns = ordinals >> 3
         for place, row in zip(places.tolist(), found, strict=True):
-            self._bits[place].take(columns, out=row, mode="clip")
+            self.bits[place].take(columns, out=row, mode="clip")
         found >>= (ordinals & 7).astype(np.uint8)
         found &= 1
         return found
@@ -77,18 +79,22 @@ class TermBitmaps:
         """Return every document's sum of the steps (one a term) of the terms it has; none may outgrow a byte."""
         sums = np.zeros(self._document_count, np.uint8)
         for place, step in zip(places.tolist(), steps, strict=True):
-            unpacked = np.unpackbits(self._bits[place], count=self._document_count, bitorder="little")
+            unpacked = np.unpackbits(self.bits[place], count=self._document_count, bitorder="little")
             unpacked *= step
             sums += unpacked
         return sums
 
 
 def write_bitmaps(
-    writer: DirectoryWriter, postings: NDArray[np.int32], offsets: NDArray[np.int64], document_count: int
+    writer: DirectoryWriter,
+    folder: str,
+    postings: NDArray[np.int32],
+    offsets: NDArray[np.int64],
+    document_count: int,
 ) -> None:
-    """Write a bitmap for each frequent term; postings and offsets as in the index."""
+    """Write a bitmap for each frequent term into a folder; postings and offsets as in the index."""
     frequent = np.flatnonzero(np.diff(offsets) * _DOCUMENTS_A_POSTING > document_count)
-    writer.save("bitmap-rows.npy", frequent.astype(np.int32))
+    writer.save(f"{folder}/bitmap-rows.npy", frequent.astype(np.int32))
     width = (document_count + 7) // 8
 
     def pack(row: int) -> NDArray[np.uint8]:
@@ -96,4 +102,5 @@ def write_bitmaps(
         has[postings[offsets[row] : offsets[row + 1]]] = True
         return np.packbits(has, bitorder="little")
 
-    writer.save_array("bitmaps.npy", map(pack, frequent.tolist()), dtype=np.uint8, shape=(len(frequent), width))
+    shape = (len(frequent), width)
+    writer.save_array(f"{folder}/bitmaps.npy", map(pack, frequent.tolist()), dtype=np.uint8, shape=shape)

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.sums import SetPostings, list_highest
+from sicetnon.sparse.sums import SetPostings, bar, list_highest
 
 _MOST_BYTE_TERMS = 64
 _LARGEST_SUM = 60_000
@@ -69,12 +69,18 @@ class Chosen(NamedTuple):
 
 
 def find_good(
-    source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64], budget: Budget, *, k: int
+    source: SetPostings,
+    rows: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    budget: Budget,
+    *,
+    k: int,
+    allowed: NDArray[np.bool_] | None = None,
 ) -> Chosen | None:
     """Return the k best of the documents that the budget chooses, with ties at the k-th score; all, where fewer.
 
-    rows: intp[m], distinct; weights: float64[m], above 0. Scores are sums in the order of the rows. None where the
-    plain sum is as quick, which does not depend on k either.
+    rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
+    the order of the rows. None where the plain sum is as quick, which does not depend on k either.
     """
     if source.document_count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
         return None
@@ -91,6 +97,7 @@ def find_good(
         factor = _LARGEST_SUM / weights.sum() if is_fine else (255 - len(added) / 2) / weights[added].sum()
         whole = np.rint(weights * factor)
         sums = source.add_postings(rows[added], whole[added].astype(np.uint16 if is_fine else np.uint8))
+        bar(sums, allowed)
         candidates = list_highest(sums, budget.candidates)
         if len(candidates) <= _MOST_OVER * budget.candidates:
             break

@@ -29,32 +29,32 @@ class ForwardIndex:
     rows: uint16 or int32, padded. starts: int64[documents + 1], where each document's rows start.
     """
 
-    __slots__ = ("_rows", "_starts", "_term_count")
+    __slots__ = ("_starts", "_term_count", "rows")
 
     def __init__(self, rows: Rows, starts: NDArray[np.int64], *, term_count: int) -> None:
         """Take the arrays."""
-        self._rows = rows
+        self.rows = rows
         self._starts = starts
         self._term_count = term_count
 
     @classmethod
-    def open(cls, stored: StoredDirectory, *, document_count: int, term_count: int) -> Self:
-        """Map forward.npy and forward-starts.npy."""
-        starts = stored.array("forward-starts.npy", dtype=np.int64, length=document_count + 1)
-        count = stored.count("postings") + pad_width(stored.count("longest"))
-        rows = stored.array("forward.npy", dtype=choose_row_dtype(term_count), length=count)
+    def open(cls, stored: StoredDirectory, folder: str, *, document_count: int, term_count: int) -> Self:
+        """Map forward.npy and forward-starts.npy of a folder."""
+        starts = stored.array(f"{folder}/forward-starts.npy", dtype=np.int64, length=document_count + 1)
+        posting_count, longest = (stored.count(f"{folder}/{name}") for name in ("postings", "longest"))
+        dtype = choose_row_dtype(term_count)
+        rows = stored.array(f"{folder}/forward.npy", dtype=dtype, length=posting_count + pad_width(longest))
         lengths = np.diff(starts)
-        ends = (starts[0], starts[-1], lengths.min(), lengths.max())
-        if ends[:2] != (0, stored.count("postings")) or ends[2] < 0 or ends[3] > stored.count("longest"):
+        if (starts[0], starts[-1]) != (0, posting_count) or lengths.min() < 0 or lengths.max() > longest:
             raise stored.damage(
-                f"{stored.path('forward-starts.npy')} does not run from 0 to {stored.count('postings'):,}",
+                f"{stored.path(f'{folder}/forward-starts.npy')} does not rise from 0 to {posting_count:,}",
                 expected="where each document's terms start",
             )
         return cls(rows, starts, term_count=term_count)
 
     def read(self, ordinal: int) -> Rows:
         """Return the term rows of one document."""
-        return self._rows[self._starts.item(ordinal) : self._starts.item(ordinal + 1)]
+        return self.rows[self._starts.item(ordinal) : self._starts.item(ordinal + 1)]
 
     def sum_whole(
         self, ordinals: NDArray[np.intp], rows: NDArray[np.intp], whole: NDArray[np.uint16]
@@ -120,7 +120,7 @@ class ForwardIndex:
         self, starts: NDArray[np.int64], lengths: NDArray[np.int64], longest: int, table: NDArray[np.uint16]
     ) -> NDArray[np.uint16]:
         width = pad_width(longest)
-        rows = self._rows
+        rows = self.rows
         step = rows.itemsize
         # Every document's first `width` cells, by one copy of each, from a view whose rows start one cell apart; what
         # is beyond a document's length belongs to those that follow it.

@@ -1,65 +1,57 @@
-"""A sparse index directory -> exact ranked search over it.
+"""A sparse index directory -> ranked search over it, exact or within a budget.
 
-Every matching posting is scored, in float64, by ascending term row: scores do not depend on the order of the query's
-terms, on other queries or on threads. Knows nothing of how the index was written but its files.
+Scores are float64 sums over the matching terms in the order in which the terms first appear in the collection: they do
+not depend on the order of the query's terms, on other queries, on threads, or on how the documents are spread over
+segments. Knows nothing of how the index was written but its files.
 """
 
 from __future__ import annotations
 
-from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import accumulate
 from math import inf
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.bitmaps import TermBitmaps
-from sicetnon.sparse.budget import Budget, Chosen, find_good
-from sicetnon.sparse.forward import ForwardIndex
-from sicetnon.sparse.layout import KIND
-from sicetnon.sparse.pruning import Pruned, find_best
+from sicetnon.sparse.budget import Budget, Chosen
+from sicetnon.sparse.layout import KIND, list_segments
 from sicetnon.sparse.scoring import CollectionStatistics, IdfOverlap, Scoring
-from sicetnon.sparse.sums import SetPostings
-from sicetnon.sparse.terms import TermDictionary, are_strings
+from sicetnon.sparse.segment import Segment
+from sicetnon.sparse.terms import are_strings
 from sicetnon.sparse.topk import select_top
-from sicetnon.storage import StoredDirectory, StringTable, open_stored
+from sicetnon.storage import StoredDirectory, open_stored
+
+if TYPE_CHECKING:
+    from sicetnon.sparse.explanation import Evaluation, Explanation
+    from sicetnon.sparse.pruning import Pruned
 
 Query = Iterable[str] | Mapping[str, float]
+Filter = NDArray[np.bool_]
 
 _IDF_OVERLAP = IdfOverlap()
 
 
-@dataclass(frozen=True, slots=True)
-class ScoredDocument:
-    """A found document: its ID, score and ordinal (its place in the order of adding, from 0)."""
+class ScoredDocument(NamedTuple):
+    """A found document: its ID, score and ordinal (its place in the order of adding, from 0, deleted ones counted)."""
 
     doc_id: str
     score: float
     ordinal: int
 
 
-@dataclass(frozen=True, slots=True)
-class Contribution:
-    """What one query term adds to a document's score."""
+class _Part(NamedTuple):
+    """A segment with the query's terms that it has: rows (intp) and weights (float64), in the order of adding up."""
 
-    term: str
-    document_frequency: int
-    frequency: int
-    impact: float
-
-
-@dataclass(frozen=True, slots=True)
-class Explanation:
-    """A document's score for a query as the sum of the contributions, in the order they are added."""
-
-    doc_id: str
-    score: float
-    contributions: tuple[Contribution, ...]
+    segment: Segment
+    first: int  # the ordinal of its first document
+    rows: NDArray[np.intp]
+    weights: NDArray[np.float64]
+    allowed: NDArray[np.bool_] | None
 
 
 class SparseIndex:
@@ -72,28 +64,10 @@ class SparseIndex:
     def __init__(self, stored: StoredDirectory) -> None:
         """Map the files of an open directory; `open` is the usual way."""
         self._stored = stored
-        document_count = stored.count("documents")
-        posting_count = stored.count("postings")
-        self._settings = stored.settings
-        self._terms = TermDictionary.open(stored, length=stored.count("terms"))
-        self._offsets = stored.array("offsets.npy", dtype=np.int64, length=len(self._terms) + 1)
-        self._postings = stored.array("postings.npy", dtype=np.int32, length=posting_count)
-        bitmaps = TermBitmaps.open(stored, document_count=document_count)
-        forward = ForwardIndex.open(stored, document_count=document_count, term_count=len(self._terms))
-        self._sets = SetPostings(self._postings, self._offsets, bitmaps, forward, document_count)
-        self._frequencies = (
-            stored.array("frequencies.npy", length=posting_count) if stored.has("frequencies.npy") else None
-        )
-        self._lengths = stored.array("document-lengths.npy", dtype=np.uint32, length=document_count)
-        self._tie_rank = stored.array("tie-rank.npy", dtype=np.int32, length=document_count)
-        self._documents = StringTable.open(stored, "documents", length=document_count)
-        ends = (self._offsets[0], self._offsets[-1])
-        if ends != (0, posting_count) or (np.diff(self._offsets) < 1).any():
-            raise stored.damage(
-                f"{stored.path('offsets.npy')} does not rise from 0 to {posting_count:,}",
-                expected="where each term's postings start, of which it has one at least",
-            )
-        self._statistics = CollectionStatistics(document_count, stored.count("tokens") / max(document_count, 1))
+        self._segments = tuple(Segment(stored, name) for name in list_segments(stored.counts))
+        self._firsts = tuple(accumulate((len(segment.lengths) for segment in self._segments), initial=0))
+        live = stored.count("documents")
+        self._statistics = CollectionStatistics(live, stored.count("tokens") / max(live, 1))
 
     @classmethod
     def open(cls, path: str | Path) -> SparseIndex:
@@ -106,23 +80,33 @@ class SparseIndex:
 
     @property
     def document_count(self) -> int:
-        """The number of documents."""
+        """The number of documents, deleted ones aside."""
         return self._statistics.document_count
+
+    @property
+    def ordinal_count(self) -> int:
+        """The number of ordinals: of documents, with those that are deleted but still in a segment."""
+        return self._firsts[-1]
 
     @property
     def term_count(self) -> int:
         """The number of distinct terms."""
-        return len(self._terms)
+        return self._stored.count("terms")
 
     @property
     def posting_count(self) -> int:
         """The number of postings: pairs of a document and a term it has."""
-        return len(self._postings)
+        return self._stored.count("postings")
+
+    @property
+    def segment_count(self) -> int:
+        """The number of segments."""
+        return len(self._segments)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings the index was committed with."""
-        return self._settings
+        return self._stored.settings
 
     @property
     def statistics(self) -> CollectionStatistics:
@@ -132,28 +116,58 @@ class SparseIndex:
     @property
     def budget(self) -> Budget:
         """The budget that was tuned for this index, or the one for any."""
-        return Budget.from_json(self._settings["budget"]) if "budget" in self._settings else Budget()
+        return Budget.from_json(self.settings["budget"]) if "budget" in self.settings else Budget()
 
     @property
     def tie_rank(self) -> NDArray[np.int32]:
-        """The place of each document's ID, by ordinal, among all IDs in code point order: int32[document_count]."""
-        return self._tie_rank
+        """The place of each document's ID, by ordinal, among all IDs in code point order: int32[ordinal_count]."""
+        if len(self._segments) == 1:
+            return self._segments[0].tie_rank
+        doc_ids = self.read_doc_ids(np.arange(self.ordinal_count))
+        rank = np.empty(len(doc_ids), np.int32)
+        rank[sorted(range(len(doc_ids)), key=doc_ids.__getitem__)] = np.arange(len(doc_ids))
+        return rank
 
     def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
         """Return the IDs of the documents with these ordinals (integers, 1-d), in that order."""
         with self._stored.naming_damage():
-            return self._documents.take(ordinals)
+            if len(self._segments) == 1:
+                return self._segments[0].read_doc_ids(ordinals)
+            chosen = np.asarray(ordinals, np.intp)
+            doc_ids = np.empty(len(chosen), object)
+            for segment, first in zip(self._segments, self._firsts, strict=False):
+                here = np.flatnonzero((chosen >= first) & (chosen < first + segment.document_count))
+                doc_ids[here] = segment.read_doc_ids(chosen[here] - first)
+            return list(doc_ids)
+
+    def select(self, wanted: Iterable[str] | Callable[[str], bool]) -> Filter:
+        """Return a filter for `search`: the documents with these IDs, or those whose ID the function says True to.
+
+        A filter is bool[ordinal_count], by ordinal, and may be made in any other way. IDs of no document are an error.
+        """
+        if callable(wanted):
+            doc_ids = self.read_doc_ids(np.arange(self.ordinal_count))
+            return np.fromiter((bool(wanted(doc_id)) for doc_id in doc_ids), np.bool_, len(doc_ids))
+        allowed = np.zeros(self.ordinal_count, np.bool_)
+        allowed[[self.find_ordinal(doc_id) for doc_id in wanted]] = True
+        return allowed
 
     def search(
-        self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None, budget: Budget | None = None
+        self,
+        terms: Query,
+        *,
+        top_k: int = 100,
+        scoring: Scoring | None = None,
+        budget: Budget | None = None,
+        allowed: Filter | None = None,
     ) -> list[ScoredDocument]:
         """Return the best documents with a score above 0, at most `top_k`; equal scores by ascending document ID.
 
         Without a budget these are the best there are. With one, they are the best of the documents that it lets the
         search score in full, whatever `top_k` is; where more are asked for, the best of all others follow. Scores are
-        exact either way.
+        exact either way. A filter (see `select`) leaves out documents, not their part in the terms' weights.
         """
-        ordinals, scores = self.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
+        ordinals, scores = self.rank(terms, top_k=top_k, scoring=scoring, budget=budget, allowed=allowed)
         found = zip(self.read_doc_ids(ordinals), scores.tolist(), ordinals.tolist(), strict=True)
         return [ScoredDocument(doc_id, score, ordinal) for doc_id, score, ordinal in found]
 
@@ -164,106 +178,185 @@ class SparseIndex:
         top_k: int = 100,
         scoring: Scoring | None = None,
         budget: Budget | None = None,
+        allowed: Filter | None = None,
     ) -> list[list[ScoredDocument]]:
         """Return what `search` gives for each query, in order."""
-        return [self.search(terms, top_k=top_k, scoring=scoring, budget=budget) for terms in queries]
+        return [self.search(terms, top_k=top_k, scoring=scoring, budget=budget, allowed=allowed) for terms in queries]
 
     def rank(
-        self, terms: Query, *, top_k: int = 100, scoring: Scoring | None = None, budget: Budget | None = None
+        self,
+        terms: Query,
+        *,
+        top_k: int = 100,
+        scoring: Scoring | None = None,
+        budget: Budget | None = None,
+        allowed: Filter | None = None,
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return what `search` gives as arrays: ordinals (intp) and scores (float64), best first."""
         if top_k < 0:
             raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
         scoring = scoring or _IDF_OVERLAP
         with self._stored.naming_damage():
-            rows, weights = self._weigh_terms(terms, scoring)
-            found = self._find(rows, weights, top_k, budget) if scoring.is_set_based else None
-            if found is None:
-                scores = self._add_up(rows, weights, scoring)
-                ordinals = select_top(scores, self._tie_rank, top_k)
-                return ordinals, scores[ordinals]
-            best = select_top(found.scores, self._tie_rank[found.ordinals], top_k)
-            ordinals, scores = found.ordinals[best], found.scores[best]
-            if len(ordinals) < top_k and budget is not None:  # all the others follow
-                others = self._add_up(rows, weights, scoring)
-                others[ordinals] = 0
-                following = select_top(others, self._tie_rank, top_k - len(ordinals))
-                ordinals, scores = np.append(ordinals, following), np.append(scores, others[following])
+            parts = self._plan(terms, scoring, allowed)
+            found = [self._rank_part(part, scoring, budget, top_k) for part in parts]
+            ordinals, scores = self._merge(found, top_k)
+            if budget is not None and len(ordinals) < top_k:  # all the others follow
+                rest = [self._rank_rest(part, scoring, ordinals, top_k - len(ordinals)) for part in parts]
+                following, their_scores = self._merge(rest, top_k - len(ordinals))
+                ordinals, scores = np.append(ordinals, following), np.append(scores, their_scores)
             return ordinals, scores
 
-    def _find(
-        self, rows: NDArray[np.intp], weights: NDArray[np.float64], k: int, budget: Budget | None
-    ) -> Pruned | Chosen | None:
-        """Return some documents with the best among them; None where the plain sum is as quick."""
-        if not len(rows) or not k:
-            return None
-        if budget is None:
-            return find_best(self._sets, rows, weights, k=k)
-        return find_good(self._sets, rows, weights, budget, k=k)
-
-    def scores(self, terms: Query, *, scoring: Scoring | None = None) -> NDArray[np.float64]:
-        """Return the exact score of every document: float64[document_count], by ordinal, 0 where nothing matches."""
+    def scores(
+        self, terms: Query, *, scoring: Scoring | None = None, allowed: Filter | None = None
+    ) -> NDArray[np.float64]:
+        """Return the exact score of every document: float64[ordinal_count], by ordinal, 0 where nothing matches."""
         scoring = scoring or _IDF_OVERLAP
         with self._stored.naming_damage():
-            return self._add_up(*self._weigh_terms(terms, scoring), scoring)
+            return np.concatenate([self._add_up(part, scoring) for part in self._plan(terms, scoring, allowed)])
 
-    def _add_up(self, rows: NDArray[np.intp], weights: NDArray[np.float64], scoring: Scoring) -> NDArray[np.float64]:
-        scores = np.zeros(self.document_count)
-        for row, weight in zip(rows.tolist(), weights, strict=True):
-            span = self._span(row)
-            # Cast first: NumPy adds at machine-size ordinals on its fast path, 1.0 ns a posting, against 1.5 at int32
-            # ones and 3.0 for `scores[ordinals] += weight`; the cast itself is 0.2.
-            ordinals = self._postings[span].astype(np.intp)
-            np.add.at(scores, ordinals, weight if scoring.is_set_based else self._impacts(span, weight, scoring))
-        return scores
+    def explain(
+        self,
+        terms: Query,
+        doc_id: str,
+        *,
+        top_k: int = 100,
+        scoring: Scoring | None = None,
+        budget: Budget | None = None,
+        allowed: Filter | None = None,
+    ) -> Explanation:
+        """Return how a document's score comes about, and what `search` with the same options looks at."""
+        from sicetnon.sparse.explanation import Contribution, Explanation
 
-    def explain(self, terms: Query, doc_id: str, *, scoring: Scoring | None = None) -> Explanation:
-        """Return how a document's score for a query comes about."""
         scoring = scoring or _IDF_OVERLAP
         ordinal = self.find_ordinal(doc_id)
-        contributions = []
-        score = 0.0
-        for row, weight in zip(*self._weigh_terms(terms, scoring), strict=True):
-            span = self._span(row)
-            place = span.start + int(np.searchsorted(self._postings[span], ordinal))
-            if place == span.stop or self._postings[place] != ordinal:
-                continue
-            impact = self._impacts(slice(place, place + 1), weight, scoring).item()
-            frequency = 1 if self._frequencies is None else self._frequencies[place].item()
-            contributions.append(Contribution(self._terms[row], span.stop - span.start, frequency, impact))
-            score += impact
-        return Explanation(doc_id, score, tuple(contributions))
+        with self._stored.naming_damage():
+            parts = self._plan(terms, scoring, allowed)
+            part = next(p for p in parts if p.first <= ordinal < p.first + p.segment.document_count)
+            segment, local = part.segment, ordinal - part.first
+            contributions = []
+            score = 0.0
+            for row, weight in zip(part.rows.tolist(), part.weights, strict=True):
+                place = segment.find_posting(row, local)
+                if place < 0:
+                    continue
+                impact = segment.weigh_postings(slice(place, place + 1), weight, scoring, self._statistics).item()
+                frequency = 1 if segment.frequencies is None else segment.frequencies[place].item()
+                name = segment.terms[row]
+                df = sum(int(s.count_documents(np.array(r)).sum()) for s, r in self._find_term(name))
+                contributions.append(Contribution(name, df, frequency, impact))
+                score += impact
+            found = self._find(part, scoring, budget, top_k)
+            evaluation = self._describe(part, found, local)
+        return Explanation(doc_id, score, tuple(contributions), evaluation)
+
+    def _describe(self, part: _Part, found: Pruned | Chosen | None, local: int) -> Evaluation:
+        """Return what was looked at to find some documents of a segment, and whether a document is among them."""
+        from sicetnon.sparse.explanation import Evaluation
+
+        terms = part.segment.terms
+        if found is None:
+            added = tuple(terms[row] for row in part.rows.tolist())
+            return Evaluation("plain", added, (), part.segment.document_count, None, is_scored=True)
+        added, left = (tuple(terms[row] for row in rows.tolist()) for rows in (found.added, found.left))
+        if isinstance(found, Chosen):
+            is_scored = bool((found.candidates == local).any())
+            return Evaluation("budget", added, left, len(found.candidates), None, is_scored=is_scored)
+        is_scored = bool((found.ordinals == local).any())
+        return Evaluation("pruned", added, left, len(found.ordinals), found.bound, is_scored=is_scored)
 
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document."""
-        by_rank = np.empty(self.document_count, np.intp)
         with self._stored.naming_damage():
-            by_rank[self._tie_rank] = np.arange(self.document_count)
-            place = bisect_left(by_rank, doc_id, key=self._documents.__getitem__)
-        if place == len(by_rank) or self._documents[by_rank[place]] != doc_id:
-            raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
-        return int(by_rank[place])
+            for segment, first in zip(self._segments, self._firsts, strict=False):
+                ordinal = segment.find_ordinal(doc_id)
+                if ordinal >= 0:
+                    return first + ordinal
+        raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
 
-    def _weigh_terms(self, terms: Query, scoring: Scoring) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the rows of the known terms (intp), ascending, and the weight of each (float64)."""
+    def preload(self) -> None:
+        """Map all pages of the large files at once: worth it before hundreds of queries, a cold file is read whole."""
+        for segment in self._segments:
+            segment.preload()
+
+    def _plan(self, terms: Query, scoring: Scoring, allowed: Filter | None) -> list[_Part]:
+        """Return each segment with the terms it has, weighed by all documents and ordered by their first appearance."""
         counts = _count_terms(terms)
-        found = self._terms.find_rows(counts)
-        rows = np.array(found, np.intp)
-        order = np.argsort(rows)
-        order = order[int(np.count_nonzero(rows < 0)) :]
-        rows = rows[order]
-        weights = scoring.weigh(self._offsets[rows + 1] - self._offsets[rows], self._statistics)
+        if allowed is not None and (allowed.shape != (self.ordinal_count,) or allowed.dtype != np.bool_):
+            raise InputError(
+                f"a filter of {allowed.dtype}{list(allowed.shape)}",
+                expected=f"bool[{self.ordinal_count}], one for each ordinal",
+                remedy="make it with select()",
+            )
+        found = [np.array(segment.terms.find_rows(counts), np.intp) for segment in self._segments]
+        frequencies = np.zeros(len(counts), np.int64)
+        keys = np.zeros(len(counts), np.int64)  # of the order of first appearance, within the segment of it
+        firsts = np.full(len(counts), len(self._segments))
+        for number, (segment, rows) in enumerate(zip(self._segments, found, strict=True)):
+            known = np.flatnonzero(rows >= 0)
+            here = segment.count_documents(rows[known])
+            known, here = known[here > 0], here[here > 0]
+            frequencies[known] += here
+            new = known[firsts[known] > number]
+            firsts[new] = number
+            keys[new] = segment.order_terms(rows[new])
+        order = np.lexsort((keys, firsts)) if len(self._segments) > 1 else np.argsort(keys, kind="stable")
+        order = order[frequencies[order] > 0]
+        weights = scoring.weigh(frequencies[order], self._statistics)
         if not scoring.is_set_based:
             weights = weights * np.array(list(counts.values()), np.float64)[order]
-        return rows, weights
+        parts = []
+        for segment, first, rows in zip(self._segments, self._firsts, found, strict=False):
+            mine = rows[order]
+            is_here = mine >= 0
+            here_allowed = None if allowed is None else allowed[first : first + segment.document_count]
+            if segment.deleted is not None:
+                here_allowed = segment.is_live if here_allowed is None else here_allowed & segment.is_live
+            parts.append(_Part(segment, first, mine[is_here], weights[is_here], here_allowed))
+        return parts
 
-    def _span(self, row: int) -> slice:
-        return slice(self._offsets.item(row), self._offsets.item(row + 1))
+    def _find_term(self, term: str) -> Iterator[tuple[Segment, list[int]]]:
+        for segment in self._segments:
+            rows = [row for row in segment.terms.find_rows([term]) if row >= 0]
+            if rows:
+                yield segment, rows
 
-    def _impacts(self, span: slice, weight: float, scoring: Scoring) -> NDArray[np.float64]:
-        ordinals = self._postings[span]
-        frequencies = np.ones(len(ordinals), np.uint8) if self._frequencies is None else self._frequencies[span]
-        return scoring.score_postings(weight, frequencies, self._lengths[ordinals], self._statistics)
+    def _find(self, part: _Part, scoring: Scoring, budget: Budget | None, k: int) -> Pruned | Chosen | None:
+        return part.segment.find(part.rows, part.weights, scoring, k=k, budget=budget, allowed=part.allowed)
+
+    def _rank_part(
+        self, part: _Part, scoring: Scoring, budget: Budget | None, k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the best documents of a segment, or of those that the budget lets it look at."""
+        found = self._find(part, scoring, budget, k)
+        if found is None:
+            scores = self._add_up(part, scoring)
+            ordinals = select_top(scores, part.segment.tie_rank, k)
+            return ordinals + part.first, scores[ordinals]
+        best = select_top(found.scores, part.segment.tie_rank[found.ordinals], k)
+        return found.ordinals[best] + part.first, found.scores[best]
+
+    def _rank_rest(
+        self, part: _Part, scoring: Scoring, ranked: NDArray[np.intp], k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the best documents of a segment that are not ranked yet."""
+        scores = self._add_up(part, scoring)
+        scores[ranked[(ranked >= part.first) & (ranked < part.first + len(scores))] - part.first] = 0
+        ordinals = select_top(scores, part.segment.tie_rank, k)
+        return ordinals + part.first, scores[ordinals]
+
+    def _merge(
+        self, found: list[tuple[NDArray[np.intp], NDArray[np.float64]]], k: int
+    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+        """Return the best of what the segments found."""
+        if len(found) == 1:
+            return found[0]
+        ordinals, scores = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+        doc_ids = self.read_doc_ids(ordinals)
+        best = sorted(range(len(doc_ids)), key=lambda place: (-scores[place], doc_ids[place]))[:k]
+        return ordinals[best], scores[best]
+
+    def _add_up(self, part: _Part, scoring: Scoring) -> NDArray[np.float64]:
+        return part.segment.add_up(part.rows, part.weights, scoring, self._statistics, allowed=part.allowed)
 
 
 def _count_terms(terms: Query) -> Mapping[str, float]:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import numpy as np
 
 KIND = "sparse"
@@ -10,6 +12,23 @@ MAX_LENGTH = 2**32 - 1  # tokens in a document: lengths are uint32
 
 _UINT16_ROWS = 2**16
 _LANE = 8
+
+
+def name_segment(number: int) -> str:
+    """Return the folder name of a segment, counted from 1."""
+    return f"segment-{number:06d}"
+
+
+def list_segments(counts: Mapping[str, int]) -> list[str]:
+    """Return the folder names of the segments that a manifest counts the documents of, in order."""
+    return sorted(name.removesuffix("/documents") for name in counts if name.endswith("/documents"))
+
+
+def count_all(segments: Mapping[str, Mapping[str, int]], *, terms: int) -> dict[str, int]:
+    """Return the counts of an index without deleted documents: its own, and each segment's under its folder's name."""
+    totals = {name: sum(counts[name] for counts in segments.values()) for name in ("documents", "postings", "tokens")}
+    parts = {f"{name}/{key}": count for name, counts in segments.items() for key, count in counts.items()}
+    return {"terms": terms} | totals | parts
 
 
 def choose_row_dtype(term_count: int) -> type[np.uint16 | np.int32]:

@@ -20,7 +20,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
-from sicetnon.sparse.sums import SetPostings, list_at_least
+from sicetnon.sparse.sums import SetPostings, bar, list_at_least
 from sicetnon.sparse.topk import bound_kth
 
 _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with what all the rounding may add
@@ -50,11 +50,18 @@ class Pruned(NamedTuple):
     bound: float
 
 
-def find_best(source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64], *, k: int) -> Pruned | None:
+def find_best(
+    source: SetPostings,
+    rows: NDArray[np.intp],
+    weights: NDArray[np.float64],
+    *,
+    k: int,
+    allowed: NDArray[np.bool_] | None = None,
+) -> Pruned | None:
     """Return documents among which the k best are; None where the plain sum is as quick.
 
-    rows: intp[m], distinct; weights: float64[m], above 0. Scores are sums in the order of the rows. Ties at the k-th
-    score are all there.
+    rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
+    the order of the rows. Ties at the k-th score are all there.
     """
     count = source.document_count
     if count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
@@ -66,6 +73,7 @@ def find_best(source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.f
     places = source.bitmaps.find(rows)
     added, left = _split(frequencies, whole, places)
     sums, below, above = _add_up(source, rows[added], whole[added], places[added])
+    bar(sums, allowed)
     weights_left = whole[left]
     most = int(frequencies.sum()) // _POSTINGS_A_SCORE
     bound = _bound_full(source.bitmaps, sums, places[left], weights_left, k) - above
@@ -78,6 +86,7 @@ def find_best(source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.f
             return None
         more, left = left[:_TERMS_AT_ONCE], left[_TERMS_AT_ONCE:]
         below_more, above_more = _unpack(source, sums, whole[more], places[more])
+        bar(sums, allowed)
         below, above, bound = below + below_more, above + above_more, bound - above_more
         added, weights_left = np.concatenate([added, more]), whole[left]
     candidates = list_at_least(sums, least)

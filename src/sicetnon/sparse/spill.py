@@ -30,23 +30,23 @@ class Run:
     has_frequencies: bool
 
 
-class RowSpill:
-    """Term rows one after another in a temporary file, read back in another type."""
+class NumberSpill:
+    """Whole numbers below 2**32 one after another in a temporary file, read back in another type."""
 
     def __init__(self, path: Path) -> None:
         """Create the file."""
         self._path = path
         self._file = path.open("w+b")
 
-    def append(self, rows: NDArray[np.int64]) -> None:
-        """Write some more rows."""
-        self._file.write(rows.astype(np.int32).data)
+    def append(self, numbers: NDArray[Any]) -> None:
+        """Write some more numbers."""
+        self._file.write(numbers.astype(np.uint32).data)
 
     def read(self, dtype: DTypeLike, at_once: int) -> Iterator[NDArray[Any]]:
-        """Yield all rows, so many at a time."""
+        """Yield all numbers, so many at a time."""
         self._file.seek(0)
         while content := self._file.read(4 * at_once):
-            yield np.frombuffer(content, np.int32).astype(dtype)
+            yield np.frombuffer(content, np.uint32).astype(dtype)
 
     def remove(self) -> None:
         """Close and remove the file."""

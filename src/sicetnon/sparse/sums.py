@@ -53,6 +53,12 @@ class SetPostings(NamedTuple):
         return (places >= 0) & (frequencies > _UNPACKED_SHARE * self.document_count)
 
 
+def bar(sums: NDArray[Whole], allowed: NDArray[np.bool_] | None) -> None:
+    """Take the documents that are not allowed out: their sums become 0, so that no bound counts them."""
+    if allowed is not None:
+        sums *= allowed
+
+
 def list_at_least(sums: NDArray[Whole], least: int) -> NDArray[np.intp]:
     """Return the ordinals of the documents with sums of at least `least`, ascending; quick where they are few."""
     is_high = sums >= sums.dtype.type(least)

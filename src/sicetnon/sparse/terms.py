@@ -42,13 +42,13 @@ def _hash_terms(encoded: Sequence[bytes]) -> NDArray[np.uint64]:
     return np.frombuffer(b"".join(map(hash_term, encoded)), "<u8")
 
 
-def write_terms(writer: DirectoryWriter, terms: Sequence[str]) -> None:
-    """Write the terms, whose rows are their places in the sequence."""
-    write_strings(writer, "terms", terms)
+def write_terms(writer: DirectoryWriter, folder: str, terms: Sequence[str]) -> None:
+    """Write the terms into a folder; their rows are their places in the sequence."""
+    write_strings(writer, f"{folder}/terms", terms)
     hashes = _hash_terms([encode(term) for term in terms])
     order = np.argsort(hashes, kind="stable")
-    writer.save("term-hashes.npy", hashes[order])
-    writer.save("term-rows.npy", order.astype(np.int32))
+    writer.save(f"{folder}/term-hashes.npy", hashes[order])
+    writer.save(f"{folder}/term-rows.npy", order.astype(np.int32))
 
 
 class TermDictionary:
@@ -64,12 +64,12 @@ class TermDictionary:
         self._by_term: dict[str, int] | None = None
 
     @classmethod
-    def open(cls, stored: StoredDirectory, *, length: int) -> TermDictionary:
-        """Map what `write_terms` wrote; `length` is the number of terms there should be."""
+    def open(cls, stored: StoredDirectory, folder: str, *, length: int) -> TermDictionary:
+        """Map what `write_terms` wrote into a folder; `length` is the number of terms there should be."""
         return cls(
-            StringTable.open(stored, "terms", length=length),
-            stored.array("term-hashes.npy", dtype=np.uint64, length=length),
-            stored.array("term-rows.npy", dtype=np.int32, length=length),
+            StringTable.open(stored, f"{folder}/terms", length=length),
+            stored.array(f"{folder}/term-hashes.npy", dtype=np.uint64, length=length),
+            stored.array(f"{folder}/term-rows.npy", dtype=np.int32, length=length),
         )
 
     def __len__(self) -> int:

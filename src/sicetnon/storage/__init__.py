@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from sicetnon.storage.format import Manifest as Manifest
     from sicetnon.storage.reader import StoredDirectory as StoredDirectory
     from sicetnon.storage.reader import open_stored as open_stored
+    from sicetnon.storage.reader import preload as preload
     from sicetnon.storage.strings import StringTable as StringTable
     from sicetnon.storage.strings import write_strings as write_strings
     from sicetnon.storage.writer import DirectoryWriter as DirectoryWriter
@@ -26,6 +27,7 @@ _HOMES = {
     "StoredDirectory": "reader",
     "StringTable": "strings",
     "open_stored": "reader",
+    "preload": "reader",
     "write_strings": "strings",
 }
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 import hashlib
 import mmap
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, BinaryIO, TypeVar
@@ -21,6 +21,8 @@ from sicetnon.errors import IndexDamaged, IndexDirectoryError
 from sicetnon.storage.format import REBUILD, Manifest, name_generation, read_manifest
 
 T = TypeVar("T")
+
+_POPULATE_READ = 22  # MADV_POPULATE_READ of Linux 5.14, which Python has no name for
 
 # A writer may commit while a reader opens; that it does so three times over within one open is no accident.
 _ATTEMPTS = 3
@@ -182,6 +184,17 @@ def open_stored(path: str | Path, *, kind: str | None, read: Callable[[StoredDir
             if attempt == _ATTEMPTS or read_manifest(directory, kind=kind).generation == manifest.generation:
                 raise
     raise AssertionError("unreachable")
+
+
+def preload(array: NDArray[Any]) -> None:
+    """Map all pages of an array's file into memory at once, where the system can: it is then quick at first touch."""
+    base: object = array
+    while isinstance(base, np.ndarray):
+        base = base.base
+    content = base.obj if isinstance(base, memoryview) else base
+    if isinstance(content, mmap.mmap):
+        with suppress(OSError, ValueError):
+            content.madvise(_POPULATE_READ)
 
 
 def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:

@@ -15,7 +15,7 @@ from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path
 from types import TracebackType
-from typing import Any, Self
+from typing import Any, BinaryIO, Self
 
 import numpy as np
 from numpy.lib import format as npy
@@ -98,7 +98,7 @@ class DirectoryWriter:
         assert not stored.hasobject
         expected = stored.itemsize * int(np.prod(shape, dtype=object))
         try:
-            with (self.folder / name).open("wb") as file:
+            with self._create(name) as file:
                 header = {"descr": npy.dtype_to_descr(stored), "fortran_order": False, "shape": shape}
                 npy.write_array_header_1_0(file, header)
                 start = file.tell()
@@ -112,10 +112,15 @@ class DirectoryWriter:
     def save_bytes(self, name: str, chunks: Iterable[bytes]) -> None:
         """Write bytes that come in chunks as the file NAME."""
         try:
-            with (self.folder / name).open("wb") as file:
+            with self._create(name) as file:
                 file.writelines(chunks)
         except OSError as error:
             raise self._explain(error) from error
+
+    def _create(self, name: str) -> BinaryIO:
+        path = self.folder / name
+        path.parent.mkdir(exist_ok=True)
+        return path.open("wb")
 
     def commit(self, settings: Mapping[str, Any], counts: Mapping[str, int]) -> Manifest:
         """Make the files written so far the index, in one step, and remove older generations."""
