@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from sicetnon.sparse.scoring import IdfOverlap as IdfOverlap
     from sicetnon.sparse.scoring import Scoring as Scoring
     from sicetnon.sparse.topk import select_top as select_top
+    from sicetnon.sparse.writer import SparseIndexWriter as SparseIndexWriter
 
 # Loaded when first used: a search from the shell is over in a fraction of a second, and needs nothing of what builds.
 _HOMES = {
@@ -38,6 +39,7 @@ _HOMES = {
     "Scoring": "scoring",
     "SparseIndex": "index",
     "SparseIndexBuilder": "builder",
+    "SparseIndexWriter": "writer",
     "build_index": "contract",
     "search_file": "contract",
     "select_top": "topk",

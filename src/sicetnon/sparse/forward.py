@@ -56,6 +56,15 @@ class ForwardIndex:
         """Return the term rows of one document."""
         return self.rows[self._starts.item(ordinal) : self._starts.item(ordinal + 1)]
 
+    def count_terms(self, ordinals: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return the number of distinct terms of each document."""
+        return self._starts[ordinals + 1] - self._starts[ordinals]
+
+    def list_cells(self, ordinals: NDArray[np.intp]) -> NDArray[np.int64]:
+        """Return where in `rows` the documents' terms are, one document's after another's."""
+        starts, counts = self._starts[ordinals], self.count_terms(ordinals)
+        return np.repeat(starts - (np.cumsum(counts) - counts), counts) + np.arange(counts.sum())
+
     def sum_whole(
         self, ordinals: NDArray[np.intp], rows: NDArray[np.intp], whole: NDArray[np.uint16]
     ) -> NDArray[np.int64]:

@@ -63,9 +63,9 @@ class SparseIndex:
 
     def __init__(self, stored: StoredDirectory) -> None:
         """Map the files of an open directory; `open` is the usual way."""
-        self._stored = stored
-        self._segments = tuple(Segment(stored, name) for name in list_segments(stored.counts))
-        self._firsts = tuple(accumulate((len(segment.lengths) for segment in self._segments), initial=0))
+        self.stored = stored
+        self.segments = tuple(Segment(stored, name) for name in list_segments(stored.counts))
+        self._firsts = tuple(accumulate((len(segment.lengths) for segment in self.segments), initial=0))
         live = stored.count("documents")
         self._statistics = CollectionStatistics(live, stored.count("tokens") / max(live, 1))
 
@@ -91,22 +91,22 @@ class SparseIndex:
     @property
     def term_count(self) -> int:
         """The number of distinct terms."""
-        return self._stored.count("terms")
+        return self.stored.count("terms")
 
     @property
     def posting_count(self) -> int:
         """The number of postings: pairs of a document and a term it has."""
-        return self._stored.count("postings")
+        return self.stored.count("postings")
 
     @property
     def segment_count(self) -> int:
         """The number of segments."""
-        return len(self._segments)
+        return len(self.segments)
 
     @property
     def settings(self) -> Mapping[str, Any]:
         """The settings the index was committed with."""
-        return self._stored.settings
+        return self.stored.settings
 
     @property
     def statistics(self) -> CollectionStatistics:
@@ -121,8 +121,8 @@ class SparseIndex:
     @property
     def tie_rank(self) -> NDArray[np.int32]:
         """The place of each document's ID, by ordinal, among all IDs in code point order: int32[ordinal_count]."""
-        if len(self._segments) == 1:
-            return self._segments[0].tie_rank
+        if len(self.segments) == 1:
+            return self.segments[0].tie_rank
         doc_ids = self.read_doc_ids(np.arange(self.ordinal_count))
         rank = np.empty(len(doc_ids), np.int32)
         rank[sorted(range(len(doc_ids)), key=doc_ids.__getitem__)] = np.arange(len(doc_ids))
@@ -130,12 +130,12 @@ class SparseIndex:
 
     def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
         """Return the IDs of the documents with these ordinals (integers, 1-d), in that order."""
-        with self._stored.naming_damage():
-            if len(self._segments) == 1:
-                return self._segments[0].read_doc_ids(ordinals)
+        with self.stored.naming_damage():
+            if len(self.segments) == 1:
+                return self.segments[0].read_doc_ids(ordinals)
             chosen = np.asarray(ordinals, np.intp)
             doc_ids = np.empty(len(chosen), object)
-            for segment, first in zip(self._segments, self._firsts, strict=False):
+            for segment, first in zip(self.segments, self._firsts, strict=False):
                 here = np.flatnonzero((chosen >= first) & (chosen < first + segment.document_count))
                 doc_ids[here] = segment.read_doc_ids(chosen[here] - first)
             return list(doc_ids)
@@ -196,7 +196,7 @@ class SparseIndex:
         if top_k < 0:
             raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
         scoring = scoring or _IDF_OVERLAP
-        with self._stored.naming_damage():
+        with self.stored.naming_damage():
             parts = self._plan(terms, scoring, allowed)
             found = [self._rank_part(part, scoring, budget, top_k) for part in parts]
             ordinals, scores = self._merge(found, top_k)
@@ -211,7 +211,7 @@ class SparseIndex:
     ) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[ordinal_count], by ordinal, 0 where nothing matches."""
         scoring = scoring or _IDF_OVERLAP
-        with self._stored.naming_damage():
+        with self.stored.naming_damage():
             return np.concatenate([self._add_up(part, scoring) for part in self._plan(terms, scoring, allowed)])
 
     def explain(
@@ -229,7 +229,7 @@ class SparseIndex:
 
         scoring = scoring or _IDF_OVERLAP
         ordinal = self.find_ordinal(doc_id)
-        with self._stored.naming_damage():
+        with self.stored.naming_damage():
             parts = self._plan(terms, scoring, allowed)
             part = next(p for p in parts if p.first <= ordinal < p.first + p.segment.document_count)
             segment, local = part.segment, ordinal - part.first
@@ -266,8 +266,8 @@ class SparseIndex:
 
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document."""
-        with self._stored.naming_damage():
-            for segment, first in zip(self._segments, self._firsts, strict=False):
+        with self.stored.naming_damage():
+            for segment, first in zip(self.segments, self._firsts, strict=False):
                 ordinal = segment.find_ordinal(doc_id)
                 if ordinal >= 0:
                     return first + ordinal
@@ -275,7 +275,7 @@ class SparseIndex:
 
     def preload(self) -> None:
         """Map all pages of the large files at once: worth it before hundreds of queries, a cold file is read whole."""
-        for segment in self._segments:
+        for segment in self.segments:
             segment.preload()
 
     def _plan(self, terms: Query, scoring: Scoring, allowed: Filter | None) -> list[_Part]:
@@ -287,11 +287,11 @@ class SparseIndex:
                 expected=f"bool[{self.ordinal_count}], one for each ordinal",
                 remedy="make it with select()",
             )
-        found = [np.array(segment.terms.find_rows(counts), np.intp) for segment in self._segments]
+        found = [np.array(segment.terms.find_rows(counts), np.intp) for segment in self.segments]
         frequencies = np.zeros(len(counts), np.int64)
         keys = np.zeros(len(counts), np.int64)  # of the order of first appearance, within the segment of it
-        firsts = np.full(len(counts), len(self._segments))
-        for number, (segment, rows) in enumerate(zip(self._segments, found, strict=True)):
+        firsts = np.full(len(counts), len(self.segments))
+        for number, (segment, rows) in enumerate(zip(self.segments, found, strict=True)):
             known = np.flatnonzero(rows >= 0)
             here = segment.count_documents(rows[known])
             known, here = known[here > 0], here[here > 0]
@@ -299,13 +299,13 @@ class SparseIndex:
             new = known[firsts[known] > number]
             firsts[new] = number
             keys[new] = segment.order_terms(rows[new])
-        order = np.lexsort((keys, firsts)) if len(self._segments) > 1 else np.argsort(keys, kind="stable")
+        order = np.lexsort((keys, firsts)) if len(self.segments) > 1 else np.argsort(keys, kind="stable")
         order = order[frequencies[order] > 0]
         weights = scoring.weigh(frequencies[order], self._statistics)
         if not scoring.is_set_based:
             weights = weights * np.array(list(counts.values()), np.float64)[order]
         parts = []
-        for segment, first, rows in zip(self._segments, self._firsts, found, strict=False):
+        for segment, first, rows in zip(self.segments, self._firsts, found, strict=False):
             mine = rows[order]
             is_here = mine >= 0
             here_allowed = None if allowed is None else allowed[first : first + segment.document_count]
@@ -315,7 +315,7 @@ class SparseIndex:
         return parts
 
     def _find_term(self, term: str) -> Iterator[tuple[Segment, list[int]]]:
-        for segment in self._segments:
+        for segment in self.segments:
             rows = [row for row in segment.terms.find_rows([term]) if row >= 0]
             if rows:
                 yield segment, rows

@@ -9,6 +9,7 @@ import numpy as np
 KIND = "sparse"
 MAX_COUNT = 2**31 - 1  # documents, and terms: their ordinals and rows are int32
 MAX_LENGTH = 2**32 - 1  # tokens in a document: lengths are uint32
+SEGMENT_COUNTS = ("documents", "terms", "postings", "tokens", "longest")
 
 _UINT16_ROWS = 2**16
 _LANE = 8

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,6 +16,7 @@ from numpy.typing import ArrayLike, NDArray
 from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.budget import Budget, Chosen, find_good
 from sicetnon.sparse.forward import ForwardIndex
+from sicetnon.sparse.layout import SEGMENT_COUNTS
 from sicetnon.sparse.pruning import Pruned, find_best
 from sicetnon.sparse.scoring import CollectionStatistics, Scoring
 from sicetnon.sparse.sums import SetPostings
@@ -35,7 +36,8 @@ class Segment:
     def __init__(self, stored: StoredDirectory, name: str) -> None:
         """Map the files of a segment folder."""
         self.name = name
-        self._stored = stored
+        self.stored = stored
+        self.counts = {key: stored.count(f"{name}/{key}") for key in SEGMENT_COUNTS}
 
         def path(file: str) -> str:
             return f"{name}/{file}"
@@ -49,6 +51,9 @@ class Segment:
         self.forward = ForwardIndex.open(stored, name, document_count=self.document_count, term_count=len(self.terms))
         has_frequencies = stored.has(path("frequencies.npy"))
         self.frequencies = stored.array(path("frequencies.npy"), length=posting_count) if has_frequencies else None
+        self.forward_frequencies = (
+            stored.array(path("forward-frequencies.npy"), length=posting_count) if has_frequencies else None
+        )
         self.lengths = stored.array(path("document-lengths.npy"), dtype=np.uint32, length=self.document_count)
         self.tie_rank = stored.array(path("tie-rank.npy"), dtype=np.int32, length=self.document_count)
         self.documents = StringTable.open(stored, path("documents"), length=self.document_count)
@@ -104,6 +109,14 @@ class Segment:
     def order_terms(self, rows: NDArray[np.intp]) -> NDArray[np.int64]:
         """Return numbers that rise in the order in which the terms first appear in a document that is not deleted."""
         return rows.astype(np.int64) if self._first_seen is None else self._first_seen[rows]
+
+    def read_documents(
+        self, ordinals: NDArray[np.intp]
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+        """Return the documents as they were added: the number of terms of each, all term rows, their frequencies."""
+        cells = self.forward.list_cells(ordinals)
+        frequencies = None if self.forward_frequencies is None else self.forward_frequencies[cells]
+        return self.forward.count_terms(ordinals), self.forward.rows[cells].astype(np.int64), frequencies
 
     def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
         """Return the IDs of the documents with these ordinals, in that order."""

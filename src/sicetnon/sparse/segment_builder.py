@@ -27,7 +27,7 @@ class SegmentBuilder:
     def __init__(self, writer: DirectoryWriter, folder: str, *, buffered_postings: int) -> None:
         """Begin; about `buffered_postings` postings are held in memory at a time."""
         self._writer = writer
-        self._folder = folder
+        self.folder = folder
         self._buffered_postings = buffered_postings
         self._documents: dict[str, None] = {}
         self._rows: defaultdict[str, int] = defaultdict()
@@ -69,7 +69,7 @@ class SegmentBuilder:
             raise InputError(
                 f"more than {MAX_COUNT:,} documents", expected="at most that many", remedy="split the corpus"
             )
-        names, frequencies = _read_terms(doc_id, terms)
+        names, frequencies = read_terms(doc_id, terms)
         self._documents[doc_id] = None
         held = len(self._buffer)
         self._buffer.extend(map(self._find_row, names))
@@ -118,13 +118,13 @@ class SegmentBuilder:
         offsets = np.zeros(len(document_frequencies) + 1, np.int64)
         np.cumsum(document_frequencies, out=offsets[1:])
         self._save("offsets", offsets)
-        written = np.load(self._writer.folder / self._folder / "postings.npy", mmap_mode="r")
-        write_bitmaps(self._writer, self._folder, written, offsets, len(self._documents))
+        written = np.load(self._writer.folder / self.folder / "postings.npy", mmap_mode="r")
+        write_bitmaps(self._writer, self.folder, written, offsets, len(self._documents))
         longest = self._write_forward(dtype)
         lengths = np.concatenate(self._lengths)
         self._save("document-lengths", lengths)
-        write_terms(self._writer, self._folder, list(self._rows))
-        write_strings(self._writer, f"{self._folder}/documents", self._documents)
+        write_terms(self._writer, self.folder, list(self._rows))
+        write_strings(self._writer, f"{self.folder}/documents", self._documents)
         self._save("tie-rank", _rank(list(self._documents)))
         self.close()
         return {
@@ -179,13 +179,13 @@ class SegmentBuilder:
         self._postings_by_document.clear()
 
     def _save(self, name: str, array: NDArray[Any]) -> None:
-        self._writer.save(f"{self._folder}/{name}.npy", array)
+        self._writer.save(f"{self.folder}/{name}.npy", array)
 
     def _save_chunks(self, name: str, chunks: Iterable[NDArray[Any]], dtype: DTypeLike, length: int) -> None:
-        self._writer.save_array(f"{self._folder}/{name}.npy", chunks, dtype=dtype, shape=(length,))
+        self._writer.save_array(f"{self.folder}/{name}.npy", chunks, dtype=dtype, shape=(length,))
 
 
-def _read_terms(doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> tuple[list[str], list[int] | None]:
+def read_terms(doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> tuple[list[str], list[int] | None]:
     """Return a document's terms and, unless all are 1, their frequencies."""
     names = terms if isinstance(terms, list) else list(terms)
     if isinstance(terms, str) or not are_strings(names):

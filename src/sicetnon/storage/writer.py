@@ -35,6 +35,7 @@ from sicetnon.storage.format import (
     read_manifest,
 )
 from sicetnon.storage.lock import WriteLock
+from sicetnon.storage.reader import StoredDirectory
 
 # Errors that a write to the index raises and that reading something else meanwhile does not.
 _WRITE_ERRORS = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG, errno.EROFS})
@@ -51,6 +52,7 @@ class DirectoryWriter:
         self._generation = 0
         self._is_committing = False
         self._is_damaged = False
+        self._linked: dict[str, FileEntry] = {}
         self._lock: WriteLock | None = None
 
     @property
@@ -122,6 +124,36 @@ class DirectoryWriter:
         path.parent.mkdir(exist_ok=True)
         return path.open("wb")
 
+    def link(self, stored: StoredDirectory, name: str, *, as_name: str) -> None:
+        """Take over a file of an earlier generation, without copying it where the file system can; it is not read."""
+        target = self.folder / as_name
+        try:
+            target.parent.mkdir(exist_ok=True)
+            try:
+                os.link(stored.path(name), target)
+            except OSError as error:
+                if error.errno in _WRITE_ERRORS:
+                    raise
+                shutil.copyfile(stored.path(name), target)
+        except OSError as error:
+            raise self._explain(error) from error
+        self._linked[as_name] = stored.manifest.files[name]
+
+    def rename(self, name: str, new_name: str) -> None:
+        """Give a folder of this generation another name."""
+        try:
+            (self.folder / name).rename(self.folder / new_name)
+        except OSError as error:
+            raise self._explain(error) from error
+
+    def look(self, counts: Mapping[str, int]) -> StoredDirectory:
+        """Return what is written so far as if it were committed, with these counts, for reading it back meanwhile."""
+        paths = [path for path in self.folder.rglob("*") if path.is_file()]
+        files = {path.relative_to(self.folder).as_posix(): FileEntry(path.stat().st_size, "") for path in paths}
+        return StoredDirectory(
+            self._directory, Manifest(self._kind, self._generation, {}, counts, files, _describe_builder())
+        )
+
     def commit(self, settings: Mapping[str, Any], counts: Mapping[str, int]) -> Manifest:
         """Make the files written so far the index, in one step, and remove older generations."""
         try:
@@ -130,7 +162,7 @@ class DirectoryWriter:
                 generation=self._generation,
                 settings=settings,
                 counts=counts,
-                files=_sync_files(self.folder),
+                files=_sync_files(self.folder, self._linked),
                 built_by=_describe_builder(),
             )
             unfinished = self._directory / UNFINISHED_MANIFEST_NAME
@@ -244,16 +276,18 @@ class DirectoryWriter:
         )
 
 
-def _sync_files(folder: Path) -> dict[str, FileEntry]:
-    """Force every file beneath the folder to disk and return what the manifest says of each."""
+def _sync_files(folder: Path, linked: Mapping[str, FileEntry]) -> dict[str, FileEntry]:
+    """Force every file beneath the folder to disk and return what the manifest says of each, known of linked ones."""
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
             _sync(path)
+        elif (name := path.relative_to(folder).as_posix()) in linked:
+            files[name] = linked[name]
         elif path.name != LOCK_NAME:  # of an index directory within this one; it carries nothing
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
-                files[path.relative_to(folder).as_posix()] = FileEntry(file.tell(), digest)
+                files[name] = FileEntry(file.tell(), digest)
                 os.fsync(file.fileno())
     _sync(folder)
     return files
