@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -112,10 +112,10 @@ class Segment:
 
     def read_documents(
         self, ordinals: NDArray[np.intp]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32] | None]:
         """Return the documents as they were added: the number of terms of each, all term rows, their frequencies."""
         cells = self.forward.list_cells(ordinals)
-        frequencies = None if self.forward_frequencies is None else self.forward_frequencies[cells]
+        frequencies = None if self.forward_frequencies is None else self.forward_frequencies[cells].astype(np.uint32)
         return self.forward.count_terms(ordinals), self.forward.rows[cells].astype(np.int64), frequencies
 
     def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
