@@ -24,6 +24,8 @@ if TYPE_CHECKING:
     from sicetnon.sparse.scoring import IdfOverlap as IdfOverlap
     from sicetnon.sparse.scoring import Scoring as Scoring
     from sicetnon.sparse.topk import select_top as select_top
+    from sicetnon.sparse.tuning import Tuned as Tuned
+    from sicetnon.sparse.tuning import tune as tune
     from sicetnon.sparse.writer import SparseIndexWriter as SparseIndexWriter
 
 # Loaded when first used: a search from the shell is over in a fraction of a second, and needs nothing of what builds.
@@ -40,9 +42,11 @@ _HOMES = {
     "SparseIndex": "index",
     "SparseIndexBuilder": "builder",
     "SparseIndexWriter": "writer",
+    "Tuned": "tuning",
     "build_index": "contract",
     "search_file": "contract",
     "select_top": "topk",
+    "tune": "tuning",
 }
 
 __all__ = sorted(_HOMES)  # noqa: PLE0605 - sorted gives a list

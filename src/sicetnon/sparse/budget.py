@@ -19,7 +19,7 @@ from sicetnon.sparse.sums import SetPostings, bar, list_highest
 _MOST_BYTE_TERMS = 64
 _LARGEST_SUM = 60_000
 _MOST_TERMS = 4_000
-_FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
+FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
 _FEWEST_POSTINGS = 1 / 32  # of the documents: so many are always added, costing less than all the rest
 _MOST_OVER = 4  # candidates for one that the budget names: ties at the edge are taken in, up to this
 
@@ -47,6 +47,24 @@ class Budget:
     def to_json(self) -> dict[str, float | int]:
         """Return the fields as JSON values."""
         return {"weight": self.weight, "candidates": self.candidates}
+
+    def split(
+        self, frequencies: NDArray[np.int64], weights: NDArray[np.float64], document_count: int
+    ) -> tuple[NDArray[np.intp], int]:
+        """Return the places of the terms, rarest first, and how many of them are added up for all documents."""
+        order = np.argsort(frequencies, kind="stable")
+        by_weight = np.searchsorted(np.cumsum(weights[order]), self.weight * weights.sum(), side="right")
+        by_postings = np.searchsorted(np.cumsum(frequencies[order]), _FEWEST_POSTINGS * document_count)
+        return order, max(int(by_weight), int(by_postings), 1)
+
+    def reckon(
+        self, source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64]
+    ) -> tuple[int, int, bool]:
+        """Return how many postings a query adds up, how many terms are left, and whether bitmaps tell those."""
+        frequencies = source.count_documents(rows)
+        order, count = self.split(frequencies, weights, source.document_count)
+        left = rows[order[count:]]
+        return int(frequencies[order[:count]].sum()), len(left), bool((source.bitmaps.find(left) >= 0).all())
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
@@ -82,13 +100,9 @@ def find_good(
     rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
     the order of the rows. None where the plain sum is as quick, which does not depend on k either.
     """
-    if source.document_count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
+    if source.document_count < FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
         return None
-    frequencies = source.count_documents(rows)
-    order = np.argsort(frequencies, kind="stable")
-    by_weight = np.searchsorted(np.cumsum(weights[order]), budget.weight * weights.sum(), side="right")
-    by_postings = np.searchsorted(np.cumsum(frequencies[order]), _FEWEST_POSTINGS * source.document_count)
-    count = max(int(by_weight), int(by_postings), 1)
+    order, count = budget.split(source.count_documents(rows), weights, source.document_count)
     while True:
         added, left = order[:count], order[count:]
         places = source.bitmaps.find(rows[left])

@@ -8,8 +8,10 @@ from types import TracebackType
 from typing import Any, Self
 
 from sicetnon.errors import InputError
+from sicetnon.sparse.index import SparseIndex
 from sicetnon.sparse.layout import KIND, count_all, name_segment
 from sicetnon.sparse.segment_builder import SegmentBuilder
+from sicetnon.sparse.tuning import tune_by_documents
 from sicetnon.storage import DirectoryWriter, Manifest
 
 BUFFERED_POSTINGS = 4_000_000
@@ -47,10 +49,17 @@ class SparseIndexBuilder:
         """
         self._segment.add(doc_id, terms)
 
-    def commit(self, settings: Mapping[str, Any] | None = None) -> Manifest:
-        """Write the index and make it the current one; settings are any JSON values worth keeping beside it."""
+    def commit(self, settings: Mapping[str, Any] | None = None, *, tunes: bool = False) -> Manifest:
+        """Write the index and make it the current one; settings are any JSON values worth keeping beside it.
+
+        tunes: whether to find the budget of fast searches by queries made of the documents, and to keep it as the
+        setting "budget"; it takes some seconds for a million documents.
+        """
         if not len(self._segment):
             raise InputError("no document at all", expected="at least one", remedy="check the corpus")
         counts = {name_segment(1): self._segment.finish()}
-        terms = counts[name_segment(1)]["terms"]
-        return self._writer.commit(dict(settings or {}), count_all(counts, terms=terms))
+        totals = count_all(counts, terms=counts[name_segment(1)]["terms"])
+        chosen = dict(settings or {})
+        if tunes:
+            chosen |= tune_by_documents(SparseIndex(self._writer.look(totals)))
+        return self._writer.commit(chosen, totals)

@@ -35,7 +35,7 @@ def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] 
                 raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
             if report is not None and row.line % _PROGRESS_EVERY == 0:
                 report(row.line)
-        return builder.commit()
+        return builder.commit(tunes=True)
 
 
 def search_file(

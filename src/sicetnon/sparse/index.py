@@ -7,6 +7,7 @@ segments. Knows nothing of how the index was written but its files.
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
@@ -33,6 +34,7 @@ if TYPE_CHECKING:
 Query = Iterable[str] | Mapping[str, float]
 Filter = NDArray[np.bool_]
 
+BUDGET = "budget"  # the setting that holds the tuned budget
 _IDF_OVERLAP = IdfOverlap()
 
 
@@ -44,11 +46,14 @@ class ScoredDocument(NamedTuple):
     ordinal: int
 
 
-class _Part(NamedTuple):
-    """A segment with the query's terms that it has: rows (intp) and weights (float64), in the order of adding up."""
+class SegmentQuery(NamedTuple):
+    """A segment with the query's terms that it has: rows (intp) and weights (float64), in the order of adding up.
+
+    first: the ordinal of its first document. allowed: bool by ordinal in the segment, None for all.
+    """
 
     segment: Segment
-    first: int  # the ordinal of its first document
+    first: int
     rows: NDArray[np.intp]
     weights: NDArray[np.float64]
     allowed: NDArray[np.bool_] | None
@@ -116,7 +121,7 @@ class SparseIndex:
     @property
     def budget(self) -> Budget:
         """The budget that was tuned for this index, or the one for any."""
-        return Budget.from_json(self.settings["budget"]) if "budget" in self.settings else Budget()
+        return Budget.from_json(self.settings[BUDGET]) if BUDGET in self.settings else Budget()
 
     @property
     def tie_rank(self) -> NDArray[np.int32]:
@@ -139,6 +144,13 @@ class SparseIndex:
                 here = np.flatnonzero((chosen >= first) & (chosen < first + segment.document_count))
                 doc_ids[here] = segment.read_doc_ids(chosen[here] - first)
             return list(doc_ids)
+
+    def read_terms(self, ordinal: int) -> list[str]:
+        """Return the distinct terms of the document with this ordinal, in the order they were added in."""
+        with self.stored.naming_damage():
+            number = bisect_right(self._firsts, ordinal, hi=len(self.segments)) - 1
+            segment = self.segments[number]
+            return [segment.terms[row] for row in segment.forward.read(ordinal - self._firsts[number]).tolist()]
 
     def select(self, wanted: Iterable[str] | Callable[[str], bool]) -> Filter:
         """Return a filter for `search`: the documents with these IDs, or those whose ID the function says True to.
@@ -197,7 +209,7 @@ class SparseIndex:
             raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
         scoring = scoring or _IDF_OVERLAP
         with self.stored.naming_damage():
-            parts = self._plan(terms, scoring, allowed)
+            parts = self.plan(terms, scoring=scoring, allowed=allowed)
             found = [self._rank_part(part, scoring, budget, top_k) for part in parts]
             ordinals, scores = self._merge(found, top_k)
             if budget is not None and len(ordinals) < top_k:  # all the others follow
@@ -212,7 +224,9 @@ class SparseIndex:
         """Return the exact score of every document: float64[ordinal_count], by ordinal, 0 where nothing matches."""
         scoring = scoring or _IDF_OVERLAP
         with self.stored.naming_damage():
-            return np.concatenate([self._add_up(part, scoring) for part in self._plan(terms, scoring, allowed)])
+            return np.concatenate(
+                [self._add_up(part, scoring) for part in self.plan(terms, scoring=scoring, allowed=allowed)]
+            )
 
     def explain(
         self,
@@ -230,7 +244,7 @@ class SparseIndex:
         scoring = scoring or _IDF_OVERLAP
         ordinal = self.find_ordinal(doc_id)
         with self.stored.naming_damage():
-            parts = self._plan(terms, scoring, allowed)
+            parts = self.plan(terms, scoring=scoring, allowed=allowed)
             part = next(p for p in parts if p.first <= ordinal < p.first + p.segment.document_count)
             segment, local = part.segment, ordinal - part.first
             contributions = []
@@ -249,7 +263,7 @@ class SparseIndex:
             evaluation = self._describe(part, found, local)
         return Explanation(doc_id, score, tuple(contributions), evaluation)
 
-    def _describe(self, part: _Part, found: Pruned | Chosen | None, local: int) -> Evaluation:
+    def _describe(self, part: SegmentQuery, found: Pruned | Chosen | None, local: int) -> Evaluation:
         """Return what was looked at to find some documents of a segment, and whether a document is among them."""
         from sicetnon.sparse.explanation import Evaluation
 
@@ -278,8 +292,11 @@ class SparseIndex:
         for segment in self.segments:
             segment.preload()
 
-    def _plan(self, terms: Query, scoring: Scoring, allowed: Filter | None) -> list[_Part]:
+    def plan(
+        self, terms: Query, *, scoring: Scoring | None = None, allowed: Filter | None = None
+    ) -> list[SegmentQuery]:
         """Return each segment with the terms it has, weighed by all documents and ordered by their first appearance."""
+        scoring = scoring or _IDF_OVERLAP
         counts = _count_terms(terms)
         if allowed is not None and (allowed.shape != (self.ordinal_count,) or allowed.dtype != np.bool_):
             raise InputError(
@@ -311,7 +328,7 @@ class SparseIndex:
             here_allowed = None if allowed is None else allowed[first : first + segment.document_count]
             if segment.deleted is not None:
                 here_allowed = segment.is_live if here_allowed is None else here_allowed & segment.is_live
-            parts.append(_Part(segment, first, mine[is_here], weights[is_here], here_allowed))
+            parts.append(SegmentQuery(segment, first, mine[is_here], weights[is_here], here_allowed))
         return parts
 
     def _find_term(self, term: str) -> Iterator[tuple[Segment, list[int]]]:
@@ -320,11 +337,11 @@ class SparseIndex:
             if rows:
                 yield segment, rows
 
-    def _find(self, part: _Part, scoring: Scoring, budget: Budget | None, k: int) -> Pruned | Chosen | None:
+    def _find(self, part: SegmentQuery, scoring: Scoring, budget: Budget | None, k: int) -> Pruned | Chosen | None:
         return part.segment.find(part.rows, part.weights, scoring, k=k, budget=budget, allowed=part.allowed)
 
     def _rank_part(
-        self, part: _Part, scoring: Scoring, budget: Budget | None, k: int
+        self, part: SegmentQuery, scoring: Scoring, budget: Budget | None, k: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the best documents of a segment, or of those that the budget lets it look at."""
         found = self._find(part, scoring, budget, k)
@@ -336,7 +353,7 @@ class SparseIndex:
         return found.ordinals[best] + part.first, found.scores[best]
 
     def _rank_rest(
-        self, part: _Part, scoring: Scoring, ranked: NDArray[np.intp], k: int
+        self, part: SegmentQuery, scoring: Scoring, ranked: NDArray[np.intp], k: int
     ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
         """Return the best documents of a segment that are not ranked yet."""
         scores = self._add_up(part, scoring)
@@ -355,7 +372,7 @@ class SparseIndex:
         best = sorted(range(len(doc_ids)), key=lambda place: (-scores[place], doc_ids[place]))[:k]
         return ordinals[best], scores[best]
 
-    def _add_up(self, part: _Part, scoring: Scoring) -> NDArray[np.float64]:
+    def _add_up(self, part: SegmentQuery, scoring: Scoring) -> NDArray[np.float64]:
         return part.segment.add_up(part.rows, part.weights, scoring, self._statistics, allowed=part.allowed)
 
 

@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from sicetnon.storage.strings import StringTable as StringTable
     from sicetnon.storage.strings import write_strings as write_strings
     from sicetnon.storage.writer import DirectoryWriter as DirectoryWriter
+    from sicetnon.storage.writer import change_settings as change_settings
 
 # Loaded when first used: a search needs nothing of what writes.
 _HOMES = {
@@ -26,6 +27,7 @@ _HOMES = {
     "Manifest": "format",
     "StoredDirectory": "reader",
     "StringTable": "strings",
+    "change_settings": "writer",
     "open_stored": "reader",
     "preload": "reader",
     "write_strings": "strings",

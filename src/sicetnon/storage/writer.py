@@ -13,6 +13,7 @@ import platform
 import shutil
 from collections.abc import Iterable, Mapping
 from contextlib import suppress
+from dataclasses import replace
 from pathlib import Path
 from types import TracebackType
 from typing import Any, BinaryIO, Self
@@ -165,9 +166,7 @@ class DirectoryWriter:
                 files=_sync_files(self.folder, self._linked),
                 built_by=_describe_builder(),
             )
-            unfinished = self._directory / UNFINISHED_MANIFEST_NAME
-            unfinished.write_text(manifest.to_json(), encoding="utf-8")
-            _sync(unfinished)
+            unfinished = _write_manifest(self._directory, manifest)
             self._is_committing = True
             unfinished.replace(self._directory / MANIFEST_NAME)
             _sync(self._directory)
@@ -269,11 +268,43 @@ class DirectoryWriter:
         return error.errno in _WRITE_ERRORS or (named is not None and Path(named).is_relative_to(self._directory))
 
     def _explain(self, error: OSError) -> IndexDirectoryError:
-        return IndexDirectoryError(
-            f"{self._directory} cannot be written ({error.strerror or error})",
-            expected="a writable directory with enough free space",
-            remedy="free some space, check its permissions or choose another --index-dir",
-        )
+        return _explain_failure(self._directory, error)
+
+
+def _explain_failure(directory: Path, error: OSError) -> IndexDirectoryError:
+    """Return the error for a directory that could not be written."""
+    return IndexDirectoryError(
+        f"{directory} cannot be written ({error.strerror or error})",
+        expected="a writable directory with enough free space",
+        remedy="free some space, check its permissions or choose another --index-dir",
+    )
+
+
+def change_settings(path: str | Path, *, kind: str, settings: Mapping[str, Any]) -> Manifest:
+    """Set some settings of the index in a directory, in one step; its files and other settings stay."""
+    directory = Path(path)
+    read_manifest(directory, kind=kind)  # a directory without an index is refused before anything is written to it
+    try:
+        lock = WriteLock.take(directory / LOCK_NAME)
+        try:
+            current = read_manifest(directory, kind=kind)
+            manifest = replace(current, settings=dict(current.settings) | dict(settings))
+            _write_manifest(directory, manifest).replace(directory / MANIFEST_NAME)
+            _sync(directory)
+        finally:
+            lock.release()
+    except OSError as error:
+        if isinstance(error, SicetnonError):
+            raise
+        raise _explain_failure(directory, error) from error
+    return manifest
+
+
+def _write_manifest(directory: Path, manifest: Manifest) -> Path:
+    unfinished = directory / UNFINISHED_MANIFEST_NAME
+    unfinished.write_text(manifest.to_json(), encoding="utf-8")
+    _sync(unfinished)
+    return unfinished
 
 
 def _sync_files(folder: Path, linked: Mapping[str, FileEntry]) -> dict[str, FileEntry]:

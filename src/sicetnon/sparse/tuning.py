@@ -1,0 +1,119 @@
+"""Sample queries and a wanted overlap with the exact answers -> the cheapest budget that reaches it.
+
+More weight and more candidates both find more, so for each share of weight, from the least, the fewest candidates that
+reach the wanted overlap are sought in one walk along the edge between what reaches it and what does not. Of the budgets
+on the edge, that of least cost is taken, by the measured cost of a posting and of a candidate: the same queries give
+the same budget on any machine.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+from itertools import islice
+
+import numpy as np
+from numpy.typing import NDArray
+
+from sicetnon.errors import InputError
+from sicetnon.sparse.budget import FEWEST_DOCUMENTS, Budget
+from sicetnon.sparse.index import BUDGET, Query, SparseIndex
+
+_SHARES = tuple(step / 20 for step in range(6, 20))
+_CANDIDATES = (100, 150, 200, 250, 300, 400, 500, 700, 1_000, 1_400, 2_000, 2_800, 4_000, 5_600, 8_000)
+_MOST_QUERIES = 256
+_TOP = 10
+_POSTING_COST, _CANDIDATE_COST, _LOOK_UP_COST = 1.6, 400.0, 3.0  # nanoseconds; looking up is a term of a candidate
+_SAMPLES = 96
+_EVERY_OTHER = 2
+_OWN_OVERLAP, _OWN_OVERLAP_TOP = 0.93, 0.995
+
+
+@dataclass(frozen=True, slots=True)
+class Tuned:
+    """A budget, and the mean share of the exact best documents (`top_k` and ten) that it finds for sample queries."""
+
+    budget: Budget
+    top_k: int
+    queries: int
+    overlap: float
+    overlap_top: float
+
+
+def tune(
+    index: SparseIndex,
+    queries: Iterable[Query],
+    *,
+    top_k: int = 100,
+    overlap: float = 0.88,
+    overlap_top: float = 0.995,
+) -> Tuned:
+    """Return the cheapest budget that reaches the wanted overlaps with the exact answers, for sets of terms.
+
+    overlap, overlap_top: mean shares, above 0 and at most 1, of the `top_k` best and of the ten best. At most 256
+    queries are looked at, the first ones; those that match nothing do not count. Where no budget reaches them, the
+    widest is returned.
+    """
+    if not 0 < overlap <= 1 or not 0 < overlap_top <= 1 or top_k < 1:
+        raise InputError(
+            f"a wanted overlap of {overlap} and {overlap_top} at {top_k}",
+            expected="shares above 0 and at most 1, and at least 1 document",
+            remedy="correct them",
+        )
+    samples = []
+    for terms in islice(queries, _MOST_QUERIES):
+        names = list(terms)
+        best, _ = index.rank(names, top_k=top_k)
+        if len(best):
+            samples.append((names, best))
+    if not samples:
+        raise InputError("no query that matches a document", expected="sample queries", remedy="check the queries")
+    sizes = [size for size in _CANDIDATES if size >= top_k] or [top_k]
+    reached: list[tuple[float, Tuned]] = []
+    share, size = 0, len(sizes) - 1
+    while share < len(_SHARES) and size >= 0:
+        tuned = _measure(index, samples, Budget(_SHARES[share], sizes[size]), top_k)
+        if tuned.overlap >= overlap and tuned.overlap_top >= overlap_top:
+            reached.append((_reckon(index, samples, tuned.budget), tuned))
+            size -= 1
+        else:
+            share += 1
+    return min(reached, key=lambda option: option[0])[1] if reached else tuned
+
+
+def tune_by_documents(index: SparseIndex) -> dict[str, dict[str, float | int]]:
+    """Return the setting "budget", found by queries made of the index's own documents; none for a small index.
+
+    The queries are every other term of some documents, spread evenly. Real ones are harder, so somewhat more is wanted.
+    """
+    if index.document_count < FEWEST_DOCUMENTS:
+        return {}
+    ordinals = np.unique(np.linspace(0, index.ordinal_count - 1, _SAMPLES).astype(np.intp))
+    queries = [terms[::_EVERY_OTHER] for terms in map(index.read_terms, ordinals.tolist()) if terms]
+    if not queries:
+        return {}
+    return {BUDGET: tune(index, queries, overlap=_OWN_OVERLAP, overlap_top=_OWN_OVERLAP_TOP).budget.to_json()}
+
+
+def _measure(
+    index: SparseIndex, samples: Sequence[tuple[list[str], NDArray[np.intp]]], budget: Budget, top_k: int
+) -> Tuned:
+    shares, shares_top = [], []
+    for terms, best in samples:
+        found, _ = index.rank(terms, top_k=top_k, budget=budget)
+        shares.append(np.isin(best, found).mean())
+        shares_top.append(np.isin(best[:_TOP], found[:_TOP]).mean())
+    return Tuned(budget, top_k, len(samples), float(np.mean(shares)), float(np.mean(shares_top)))
+
+
+def _reckon(index: SparseIndex, samples: Sequence[tuple[list[str], NDArray[np.intp]]], budget: Budget) -> float:
+    """Return what the queries cost within a budget, in nanoseconds."""
+    cost = 0.0
+    for terms, _ in samples:
+        for part in index.plan(terms):
+            if not len(part.rows):
+                continue
+            postings, left, looks_up = budget.reckon(part.segment.sets, part.rows, part.weights)
+            each = left * _LOOK_UP_COST if looks_up else _CANDIDATE_COST
+            cost += postings * _POSTING_COST + budget.candidates * each
+    return cost
