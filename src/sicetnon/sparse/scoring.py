@@ -3,10 +3,10 @@
 Statistics are passed in; a scoring knows no index. Every scoring here gives positive impacts only.
 
 The variants of BM25 differ in the idf, and in how far the length of a document counts against it. N is the number of
-documents, df that of those that have the term, qf and tf the term's frequencies in query and document, dl the document's
-length in tokens and avgdl its mean over the collection; a query is scored by the sum over its terms. The formulas are as
-Kamphuis, de Vries, Boytsov and Lin compare them, "Which BM25 Do You Mean?" (ECIR 2020), table 1, times qf. Lengths are
-exact in all of them.
+documents, df that of those that have the term, qf and tf are the term's frequencies in query and document, dl is the
+document's length in tokens and avgdl its mean over the collection; a query is scored by the sum over its terms. The
+formulas are as Kamphuis, de Vries, Boytsov and Lin compare them, "Which BM25 Do You Mean?" (ECIR 2020), table 1, times
+qf. Lengths are exact in all of them.
 """
 
 from __future__ import annotations
@@ -130,8 +130,7 @@ class DotProduct:
         statistics: CollectionStatistics,  # noqa: ARG002  the protocol's
     ) -> NDArray[np.float64]:
         """Return the products of both weights."""
-        impacts: NDArray[np.float64] = weight * frequencies.astype(np.float64)
-        return impacts
+        return np.multiply(weight, frequencies, dtype=np.float64)
 
 
 @dataclass(frozen=True, slots=True)
