@@ -7,8 +7,10 @@ the order of first appearance, so that scores can be compared for equality.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
 from functools import reduce
+from typing import Any
 
 import numpy as np
 
@@ -16,6 +18,25 @@ import numpy as np
 def add_up(values: Iterable[float]) -> float:
     """Add one after another, rounding each time: `sum` does not from Python 3.12 on."""
     return reduce(float.__add__, values, 0.0)
+
+
+@dataclass(frozen=True)
+class GivenWeights:
+    """A scoring over sets that takes each query term's weight from a list, in the order of first appearance."""
+
+    weights: Sequence[float]
+
+    is_set_based = True
+
+    def weigh(self, document_frequencies: np.ndarray, statistics: Any) -> np.ndarray:
+        """Return the first so many weights."""
+        del statistics
+        return np.array(self.weights[: len(document_frequencies)], np.float64)
+
+    def score_postings(self, weight: float, frequencies: np.ndarray, lengths: np.ndarray, _: Any) -> np.ndarray:
+        """Return the weight for every posting."""
+        del lengths
+        return np.full(len(frequencies), weight)
 
 
 class SparseOracle:
@@ -37,6 +58,12 @@ class SparseOracle:
         terms = sorted({term for term in query if term in self.rows}, key=self.rows.__getitem__)
         weights = {term: float(np.log1p(len(self.bags) / self.df[term])) for term in terms}
         return {doc_id: add_up(weights[t] for t in terms if t in bag) for doc_id, bag in self.bags.items()}
+
+    def score_given(self, query: Iterable[str], weights: Sequence[float]) -> dict[str, float]:
+        """Return the score of every document as `GivenWeights` has it."""
+        terms = sorted({term for term in query if term in self.rows}, key=self.rows.__getitem__)
+        by_term = dict(zip(terms, weights, strict=False))
+        return {doc_id: add_up(by_term[t] for t in terms if t in bag) for doc_id, bag in self.bags.items()}
 
     def score_bm25(self, query: Iterable[str] | Mapping[str, float], k1: float, b: float) -> dict[str, float]:
         """Return the BM25 score of every document."""

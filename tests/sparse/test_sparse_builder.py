@@ -13,10 +13,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from sicetnon.errors import IndexDirectoryError, InputError
-from sicetnon.sparse import SparseIndex, SparseIndexBuilder, builder
+from sicetnon.sparse import SparseIndex, SparseIndexBuilder, segment_builder
+from sicetnon.sparse.spill import PostingSpill
 from sicetnon.storage import StoredDirectory
 
 Terms = list[str] | Mapping[str, int]
+
+SEGMENT = "segment-000001"
 
 
 def build(path: Path, documents: list[tuple[str, Terms]], buffered_postings: int = 4_000_000) -> StoredDirectory:
@@ -31,22 +34,23 @@ def build(path: Path, documents: list[tuple[str, Terms]], buffered_postings: int
 def test_by_hand(tmp_path: Path) -> None:
     """Two sets: rows by first appearance, postings by row then document, lengths, ranks of the IDs."""
     stored = build(tmp_path, [("d2", ["b", "a"]), ("d1", ["c", "b"]), ("d3", [])])
-    assert stored.path("terms.bin").read_bytes() == b"bac"
-    assert stored.array("offsets.npy").tolist() == [0, 2, 3, 4]
-    assert stored.array("postings.npy").tolist() == [0, 1, 0, 1]
-    assert stored.array("document-lengths.npy").tolist() == [2, 2, 0]
-    assert stored.array("tie-rank.npy").tolist() == [1, 0, 2]
-    assert stored.counts == {"documents": 3, "terms": 3, "postings": 4, "tokens": 4}
+    assert stored.path(f"{SEGMENT}/terms.bin").read_bytes() == b"bac"
+    assert stored.array(f"{SEGMENT}/offsets.npy").tolist() == [0, 2, 3, 4]
+    assert stored.array(f"{SEGMENT}/postings.npy").tolist() == [0, 1, 0, 1]
+    assert stored.array(f"{SEGMENT}/document-lengths.npy").tolist() == [2, 2, 0]
+    assert stored.array(f"{SEGMENT}/tie-rank.npy").tolist() == [1, 0, 2]
+    own = {"documents": 3, "terms": 3, "postings": 4, "tokens": 4}
+    assert stored.counts == own | {f"{SEGMENT}/{name}": n for name, n in (own | {"longest": 2}).items()}
     assert stored.settings == {"purpose": "test"}
-    assert not stored.has("frequencies.npy")
-    assert not list(stored.folder.glob("*spill*"))
+    assert not stored.has(f"{SEGMENT}/frequencies.npy")
+    assert not list(stored.folder.rglob("*spill*"))
 
 
 def test_repeated_terms_of_a_set_count_once(tmp_path: Path) -> None:
     """A term that a list repeats has one posting and adds 1 to the length."""
     stored = build(tmp_path, [("d", ["a", "b", "a", "a"])])
-    assert stored.array("postings.npy").tolist() == [0, 0]
-    assert stored.array("document-lengths.npy").tolist() == [2]
+    assert stored.array(f"{SEGMENT}/postings.npy").tolist() == [0, 0]
+    assert stored.array(f"{SEGMENT}/document-lengths.npy").tolist() == [2]
 
 
 @pytest.mark.parametrize(
@@ -56,10 +60,10 @@ def test_repeated_terms_of_a_set_count_once(tmp_path: Path) -> None:
 def test_frequencies_of_bags(tmp_path: Path, highest: int, dtype: type) -> None:
     """Frequencies are stored in the smallest type that holds them, beside sets that have none."""
     stored = build(tmp_path, [("set", ["b", "b"]), ("bag", {"a": highest, "b": 2}), ("more", ["b"])])
-    assert stored.array("postings.npy").tolist() == [0, 1, 2, 1]
-    assert stored.array("frequencies.npy").dtype == dtype
-    assert stored.array("frequencies.npy").tolist() == [1, 2, 1, highest]
-    assert stored.array("document-lengths.npy").tolist() == [1, highest + 2, 1]
+    assert stored.array(f"{SEGMENT}/postings.npy").tolist() == [0, 1, 2, 1]
+    assert stored.array(f"{SEGMENT}/frequencies.npy").dtype == dtype
+    assert stored.array(f"{SEGMENT}/frequencies.npy").tolist() == [1, 2, 1, highest]
+    assert stored.array(f"{SEGMENT}/document-lengths.npy").tolist() == [1, highest + 2, 1]
 
 
 def test_bag_of_ones_is_a_set(tmp_path: Path) -> None:
@@ -71,7 +75,7 @@ def test_bag_of_ones_is_a_set(tmp_path: Path) -> None:
 def test_no_postings_at_all(tmp_path: Path) -> None:
     """A collection of documents without terms is an index."""
     stored = build(tmp_path, [("a", []), ("b", [])])
-    assert stored.array("postings.npy").tolist() == []
+    assert stored.array(f"{SEGMENT}/postings.npy").tolist() == []
     assert len(SparseIndex.open(tmp_path)) == 2
 
 
@@ -86,17 +90,18 @@ def test_every_posting_is_there(documents: list[Terms], buffered: int) -> None:
     with tempfile.TemporaryDirectory() as folder:
         stored = build(Path(folder), [(str(n), terms) for n, terms in enumerate(documents)], buffered)
         index = SparseIndex.open(folder)
-        postings, offsets = stored.array("postings.npy"), stored.array("offsets.npy")
+        postings, offsets = stored.array(f"{SEGMENT}/postings.npy"), stored.array(f"{SEGMENT}/offsets.npy")
         ones = np.ones(len(postings), np.uint8)
-        frequencies = stored.array("frequencies.npy") if stored.has("frequencies.npy") else ones
+        frequencies = stored.array(f"{SEGMENT}/frequencies.npy") if stored.has(f"{SEGMENT}/frequencies.npy") else ones
         found: list[Counter[str]] = [Counter() for _ in documents]
+        terms = index.segments[0].terms
         for row in range(index.term_count):
             span = slice(offsets[row], offsets[row + 1])
             assert (np.diff(postings[span]) > 0).all()
             for ordinal, frequency in zip(postings[span].tolist(), frequencies[span].tolist(), strict=True):
-                found[ordinal][index._terms[row]] += frequency
+                found[ordinal][terms[row]] += frequency
         assert found == [Counter(dict(t) if isinstance(t, dict) else set(t)) for t in documents]
-        assert stored.array("document-lengths.npy").tolist() == [c.total() for c in found]
+        assert stored.array(f"{SEGMENT}/document-lengths.npy").tolist() == [c.total() for c in found]
 
 
 @settings(deadline=None, max_examples=20)
@@ -115,7 +120,8 @@ def test_refused_terms_leave_the_builder_as_it_was(tmp_path: Path, terms: Terms)
         with pytest.raises(InputError, match="'bad'"):
             writing.add("bad", terms)
         writing.add("good", ["a"])
-        assert writing.commit().counts == {"documents": 1, "terms": 1, "postings": 1, "tokens": 1}
+        counts = writing.commit().counts
+    assert [counts[name] for name in ("documents", "terms", "postings", "tokens")] == [1, 1, 1, 1]
 
 
 def test_too_long_a_document(tmp_path: Path) -> None:
@@ -147,7 +153,7 @@ def test_no_document(tmp_path: Path) -> None:
 
 def test_more_than_ordinals_can_count(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Documents or terms past the range of their ordinals are refused."""
-    monkeypatch.setattr(builder, "_MAX_COUNT", 2)
+    monkeypatch.setattr(segment_builder, "MAX_COUNT", 2)
     with SparseIndexBuilder(tmp_path / "a") as writing:
         writing.add("1", [])
         writing.add("2", [])
@@ -166,9 +172,10 @@ def test_without_commit_nothing_remains(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
-def test_unwritable_spill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+@pytest.mark.parametrize("spill", [PostingSpill])
+def test_unwritable_spill(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, spill: type) -> None:
     """A spill file that cannot be made is one clear error and leaves nothing."""
-    monkeypatch.setattr(builder, "_SPILL_NAME", "no/such/folder", raising=True)
+    monkeypatch.setattr(segment_builder, spill.__name__, lambda path: spill(path / "no" / "such" / "folder"))
     with pytest.raises(IndexDirectoryError), SparseIndexBuilder(tmp_path / "index"):
         pass
     assert list(tmp_path.iterdir()) == []

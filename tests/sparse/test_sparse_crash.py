@@ -56,7 +56,8 @@ def assert_clean(index_dir: Path) -> None:
     stored = StoredDirectory.open(index_dir, kind="sparse")
     stored.verify()
     assert sorted(p.name for p in index_dir.iterdir()) == [stored.folder.name, "manifest.json", "write.lock"]
-    assert sorted(p.name for p in stored.folder.iterdir()) == sorted(stored.manifest.files)
+    files = (path for path in stored.folder.rglob("*") if path.is_file())
+    assert sorted(path.relative_to(stored.folder).as_posix() for path in files) == sorted(stored.manifest.files)
 
 
 def test_killed_at_random_moments(tmp_path: Path) -> None:

@@ -20,6 +20,8 @@ from sicetnon.storage import DirectoryWriter, StoredDirectory
 
 Build = Callable[..., SparseIndex]
 
+SEGMENT = "segment-000001"
+
 FOUR = [("d3", ["x", "y"]), ("d1", ["x"]), ("d2", ["x"]), ("d0", ["z"])]
 
 
@@ -196,13 +198,46 @@ def test_finding_ordinals(build: Build) -> None:
     assert [index.find_ordinal(doc_id) for doc_id, _ in FOUR] == [0, 1, 2, 3]
 
 
-@pytest.mark.parametrize("name", ["postings.npy", "offsets.npy", "tie-rank.npy", "term-hashes.npy", "documents.bin"])
-def test_truncated_file_is_named(build: Build, tmp_path: Path, name: str) -> None:
-    """A file that lost its end is named at opening."""
+FILES = [
+    "bitmap-rows.npy",
+    "bitmaps.npy",
+    "document-lengths.npy",
+    "documents-offsets.npy",
+    "documents.bin",
+    "forward-frequencies.npy",
+    "forward-starts.npy",
+    "forward.npy",
+    "frequencies.npy",
+    "offsets.npy",
+    "postings.npy",
+    "term-hashes.npy",
+    "term-rows.npy",
+    "terms-offsets.npy",
+    "terms.bin",
+    "tie-rank.npy",
+]
+
+
+def test_files_of_a_segment(build: Build, tmp_path: Path) -> None:
+    """All files lie in the folder of the one segment; sets have no frequencies."""
+    build([("a", {"x": 2})])
+    stored = StoredDirectory.open(tmp_path / "index", kind="sparse")
+    assert sorted(stored.manifest.files) == [f"{SEGMENT}/{name}" for name in FILES]
     build(FOUR)
-    file = tmp_path / "index" / "generation-000001" / name
+    stored = StoredDirectory.open(tmp_path / "index", kind="sparse")
+    assert sorted(stored.manifest.files) == [f"{SEGMENT}/{name}" for name in FILES if "frequencies" not in name]
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_truncated_file_is_named(build: Build, tmp_path: Path, name: str) -> None:
+    """A file that lost its end, or is gone, is named at opening."""
+    build([(doc_id, dict.fromkeys(terms, 2)) for doc_id, terms in FOUR])
+    file = tmp_path / "index" / "generation-000001" / SEGMENT / name
     file.write_bytes(file.read_bytes()[:-1])
-    with pytest.raises(IndexDamaged, match=name):
+    with pytest.raises(IndexDamaged, match=f"{SEGMENT}/{name}"):
+        SparseIndex.open(tmp_path / "index")
+    file.unlink()
+    with pytest.raises(IndexDamaged, match=f"{SEGMENT}/{name}"):
         SparseIndex.open(tmp_path / "index")
 
 
@@ -214,6 +249,18 @@ def test_truncated_file_is_named(build: Build, tmp_path: Path, name: str) -> Non
         ("offsets.npy", np.array([0, 3, 4, 6])),
         ("tie-rank.npy", np.zeros(5, np.int32)),
         ("frequencies.npy", np.ones(4, np.uint8)),
+        ("offsets.npy", np.array([0, 3, 3, 5])),
+        ("document-lengths.npy", np.ones(4, np.int32)),
+        ("bitmap-rows.npy", np.array([0, 2, 1], np.int32)),
+        ("bitmaps.npy", np.zeros((3, 2), np.uint8)),
+        ("bitmaps.npy", np.zeros((2, 1), np.uint8)),
+        ("forward.npy", np.zeros(12, np.uint16)),
+        ("forward.npy", np.zeros(13, np.int32)),
+        ("forward-starts.npy", np.array([0, 2, 3, 4])),
+        ("forward-starts.npy", np.array([0, 2, 3, 4, 6])),
+        ("forward-starts.npy", np.array([1, 2, 3, 4, 5])),
+        ("forward-starts.npy", np.array([0, 2, 1, 4, 5])),
+        ("forward-starts.npy", np.array([0, 3, 3, 4, 5])),
     ],
 )
 def test_files_that_disagree(build: Build, tmp_path: Path, name: str, array: np.ndarray) -> None:
@@ -223,7 +270,7 @@ def test_files_that_disagree(build: Build, tmp_path: Path, name: str, array: np.
     with DirectoryWriter(tmp_path / "other", kind="sparse") as writer:
         for file in whole.manifest.files:
             writer.save_bytes(file, [whole.path(file).read_bytes()])
-        writer.save(name, array)
+        writer.save(f"{SEGMENT}/{name}", array)
         writer.commit(whole.settings, whole.counts)
     with pytest.raises(IndexDamaged, match=name):
         SparseIndex.open(tmp_path / "other")

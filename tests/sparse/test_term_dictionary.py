@@ -16,9 +16,9 @@ WORDS = ["b", "a", "", "é", "a\n", "\ud800"]
 def store(path: Path, words: list[str]) -> TermDictionary:
     """Write a dictionary and open it."""
     with DirectoryWriter(path, kind="terms") as writer:
-        write_terms(writer, words)
+        write_terms(writer, "folder", words)
         writer.commit({}, {})
-    return TermDictionary.open(StoredDirectory.open(path, kind="terms"), length=len(words))
+    return TermDictionary.open(StoredDirectory.open(path, kind="terms"), "folder", length=len(words))
 
 
 def test_round_trip(tmp_path: Path) -> None:
