@@ -18,6 +18,7 @@ TREE = {
     "IndexNotFound": (errors.IndexDirectoryError, FileNotFoundError),
     "IndexForeign": (errors.IndexDirectoryError,),
     "IndexTooNew": (errors.IndexDirectoryError,),
+    "IndexTooOld": (errors.IndexDirectoryError,),
     "IndexDamaged": (errors.IndexDirectoryError,),
     "IndexLocked": (errors.IndexDirectoryError, BlockingIOError),
     "ModelError": (SicetnonError, ValueError),

@@ -6,7 +6,8 @@
     |- IndexDirectoryError (OSError)      an index directory that cannot be used
     |  |- IndexNotFound (FileNotFoundError)
     |  |- IndexForeign                    it is something else than what was asked for
-    |  |- IndexTooNew                     written by a later version of the format
+    |  |- IndexTooNew                     written in a later version of the format
+    |  |- IndexTooOld                     written in an earlier version of the format
     |  |- IndexDamaged                    a file is missing, truncated or altered
     |  `- IndexLocked (BlockingIOError)   another process is writing it
     |- ModelError (ValueError)            an encoder or stance model that cannot be loaded
@@ -57,6 +58,10 @@ class IndexForeign(IndexDirectoryError):
 
 class IndexTooNew(IndexDirectoryError):
     """The index was written by a later version of the format."""
+
+
+class IndexTooOld(IndexDirectoryError):
+    """The index was written in an earlier version of the format."""
 
 
 class IndexDamaged(IndexDirectoryError):

@@ -15,8 +15,8 @@ import numpy as np
 import pytest
 
 import sicetnon
-from sicetnon.errors import IndexDirectoryError, IndexForeign, IndexLocked, IndexTooNew
-from sicetnon.storage import DirectoryWriter, StoredDirectory
+from sicetnon.errors import IndexDirectoryError, IndexForeign, IndexLocked, IndexTooNew, IndexTooOld
+from sicetnon.storage import FORMAT_VERSION, DirectoryWriter, StoredDirectory
 
 NUMBERS = np.arange(5, dtype=np.int64)
 _IMPORTS = """
@@ -166,9 +166,22 @@ def test_newer_version_is_refused(tmp_path: Path) -> None:
     """An index of a later format version is not overwritten."""
     write_numbers(tmp_path)
     manifest = tmp_path / "manifest.json"
-    manifest.write_text(manifest.read_text().replace('"format_version": 1', '"format_version": 2'))
+    text = manifest.read_text()
+    manifest.write_text(text.replace(f'"format_version": {FORMAT_VERSION}', f'"format_version": {FORMAT_VERSION + 1}'))
     with pytest.raises(IndexTooNew):
         write_numbers(tmp_path)
+
+
+def test_older_version_is_replaced(tmp_path: Path) -> None:
+    """An index of an earlier format version is no index to open, but may be built anew."""
+    write_numbers(tmp_path)
+    manifest = tmp_path / "manifest.json"
+    text = manifest.read_text()
+    manifest.write_text(text.replace(f'"format_version": {FORMAT_VERSION}', f'"format_version": {FORMAT_VERSION - 1}'))
+    with pytest.raises(IndexTooOld, match="build the index again"):
+        StoredDirectory.open(tmp_path, kind=None)
+    write_numbers(tmp_path)
+    StoredDirectory.open(tmp_path, kind=None).verify()
 
 
 def test_users_file_beside_an_index_stays(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 
 from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooNew
-from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
+from sicetnon.storage import FORMAT_VERSION, DirectoryWriter, StoredDirectory, open_stored
 
 
 @pytest.fixture
@@ -120,8 +120,8 @@ def test_altered_manifest(index: Path, change: Callable[[dict[str, Any]], object
 
 def test_newer_version(index: Path) -> None:
     """A later format version is refused, whatever else it says."""
-    (index / "manifest.json").write_text('{"format_version": 2}')
-    with pytest.raises(IndexTooNew, match="version 2; expected at most 1"):
+    (index / "manifest.json").write_text(f'{{"format_version": {FORMAT_VERSION + 1}}}')
+    with pytest.raises(IndexTooNew, match=f"version {FORMAT_VERSION + 1}; expected at most {FORMAT_VERSION}"):
         open_numbers(index)
 
 

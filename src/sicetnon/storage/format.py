@@ -13,9 +13,9 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooNew
+from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooNew, IndexTooOld
 
-FORMAT_VERSION = 1
+FORMAT_VERSION = 2
 MANIFEST_NAME = "manifest.json"
 UNFINISHED_MANIFEST_NAME = "manifest.json.unfinished"
 LOCK_NAME = "write.lock"
@@ -91,6 +91,10 @@ def parse_manifest(text: bytes, *, path: Path, kind: str | None) -> Manifest:
             f"{path} has format version {version}",
             expected=f"at most {FORMAT_VERSION}",
             remedy="install a newer Sicetnon or build the index again",
+        )
+    if version < FORMAT_VERSION:
+        raise IndexTooOld(
+            f"{path} has format version {version}", expected=f"version {FORMAT_VERSION}", remedy="build the index again"
         )
     found = fields.get("kind")
     if not isinstance(found, str):

@@ -23,7 +23,7 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 from sicetnon import __version__
-from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, SicetnonError
+from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooOld, SicetnonError
 from sicetnon.storage.format import (
     GENERATION_PATTERN,
     LOCK_NAME,
@@ -183,6 +183,9 @@ class DirectoryWriter:
             return read_manifest(self._directory, kind=self._kind)
         except IndexNotFound:
             pass
+        except IndexTooOld:
+            self._is_damaged = True  # for us it says nothing, but it may be of use until it is replaced
+            return None
         except IndexDamaged:
             # Ours, if a writer's lock and nothing foreign lies beside it; else somebody's file that has this name.
             names = {entry.name for entry in self._directory.iterdir()} - {"lost+found"}
