@@ -29,6 +29,7 @@ COMMANDS = {
     "sparse build",
     "sparse search",
 }
+SPARSE_SEARCH = ["sparse", "search", "-i", "i", "--queries", "q", "-o", "o"]
 RunCli = Callable[..., Any]
 WriteLines = Callable[..., Path]
 
@@ -85,6 +86,14 @@ def test_version(run_cli: RunCli) -> None:
         ["evaluate", "--results", "r"],
         ["train"],
         ["sparse", "search", "--index-dir", "i"],
+        [*SPARSE_SEARCH, "--mode", "slow"],
+        [*SPARSE_SEARCH, "--format", "xml"],
+        [*SPARSE_SEARCH, "--scoring", "cosine"],
+        [*SPARSE_SEARCH, "--scoring", "bm25", "--k1", "-1"],
+        [*SPARSE_SEARCH, "--scoring", "bm25", "--b", "1.5"],
+        [*SPARSE_SEARCH, "--k1", "1"],
+        [*SPARSE_SEARCH, "--b", "0"],
+        [*SPARSE_SEARCH, "--run-tag", "x"],
     ],
 )
 def test_used_wrongly(run_cli: RunCli, arguments: list[str]) -> None:
@@ -107,6 +116,8 @@ def test_used_wrongly(run_cli: RunCli, arguments: list[str]) -> None:
         (["train", "--corpus", "absent", "--out", "o"], "absent cannot be read"),
         (["sparse", "build", "--corpus", "absent", "-i", "i"], "absent"),
         (["sparse", "search", "-i", "absent", "--queries", "q", "-o", "o"], ""),
+        ([*SPARSE_SEARCH, "--format", "trec", "--run-tag", "a b"], "the run tag 'a b'"),
+        ([*SPARSE_SEARCH, "--scoring", "bm25", "--k1", "inf"], "BM25 with"),
         (["index", "build", "--corpus", "c", "-i", "i", "--stance-model", "absent"], "absent cannot be read"),
     ],
 )

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import json
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from sicetnon.sparse import Bm25, IdfOverlap, SparseIndex, search_file
 from sicetnon.stance import StanceModel
 
 RunCli = Callable[..., Any]
@@ -125,6 +127,35 @@ def test_sparse(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None
     assert [[hit["doc_id"] for hit in row["results"]] for row in rows] == [["a", "b"], []]
     assert run_cli("sparse", "search", *arguments, "--top-k", "1").status == 0
     assert len(json.loads((tmp_path / "r.jsonl").read_text().splitlines()[0])["results"]) == 1
+
+
+def test_sparse_search_as_asked(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:
+    """Scoring, its parameters, mode, format and tag are what the engine is asked for."""
+    corpus = write_jsonl("c.jsonl", [{"doc_id": "a", "terms": {"x": 3, "y": 1}}, {"doc_id": "b", "terms": ["x"]}])
+    queries = write_jsonl("q.jsonl", [{"query_id": "q", "terms": {"x": 2.5}}])
+    assert run_cli("sparse", "build", "--corpus", corpus, "--index-dir", tmp_path / "bags").status == 0
+    arguments = ["--index-dir", tmp_path / "bags", "--queries", queries, "--output", tmp_path / "r"]
+    index = SparseIndex.open(tmp_path / "bags")
+    for flags, scoring in (
+        ([], IdfOverlap()),
+        (["--scoring", "overlap", "--mode", "exact"], IdfOverlap()),
+        (["--scoring", "bm25"], Bm25()),
+        (["--scoring", "bm25", "--k1", "1.2", "--b", "0", "--mode", "fast"], Bm25(1.2, 0)),
+    ):
+        ran = run_cli("sparse", "search", *arguments, *flags, "--format", "trec", "--run-tag", "--mine")
+        assert (ran.status, ran.out) == (0, "")
+        found = index.search({"x": 2.5}, scoring=scoring)
+        lines = [f"q Q0 {hit.doc_id} {rank} {hit.score!r} --mine\n" for rank, hit in enumerate(found, 1)]
+        assert (tmp_path / "r").read_text() == "".join(lines)
+
+
+def test_sparse_help_tells_the_defaults(run_cli: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The defaults of BM25 and of the tag, which the help states, are those of the engine."""
+    monkeypatch.setenv("COLUMNS", "200")
+    shown = run_cli("sparse", "search", "--help").out
+    tag = inspect.signature(search_file).parameters["tag"].default
+    for text in (f"saturates in frequency; {Bm25().k1}.", f"discounts length; {Bm25().b}.", f"lines; {tag}."):
+        assert text in shown
 
 
 def test_sparse_with_a_bad_row(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:

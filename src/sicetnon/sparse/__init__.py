@@ -19,6 +19,9 @@ if TYPE_CHECKING:
     from sicetnon.sparse.explanation import Explanation as Explanation
     from sicetnon.sparse.index import ScoredDocument as ScoredDocument
     from sicetnon.sparse.index import SparseIndex as SparseIndex
+    from sicetnon.sparse.inputs import build_from_csr as build_from_csr
+    from sicetnon.sparse.inputs import build_from_pairs as build_from_pairs
+    from sicetnon.sparse.inputs import build_from_tokens as build_from_tokens
     from sicetnon.sparse.scoring import Bm25 as Bm25
     from sicetnon.sparse.scoring import CollectionStatistics as CollectionStatistics
     from sicetnon.sparse.scoring import IdfOverlap as IdfOverlap
@@ -43,6 +46,9 @@ _HOMES = {
     "SparseIndexBuilder": "builder",
     "SparseIndexWriter": "writer",
     "Tuned": "tuning",
+    "build_from_csr": "inputs",
+    "build_from_pairs": "inputs",
+    "build_from_tokens": "inputs",
     "build_index": "contract",
     "search_file": "contract",
     "select_top": "topk",
