@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import hashlib
 import mmap
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
@@ -21,6 +22,9 @@ from sicetnon.errors import IndexDamaged, IndexDirectoryError
 from sicetnon.storage.format import REBUILD, Manifest, name_generation, read_manifest
 
 T = TypeVar("T")
+
+# What `numpy.lib.format` writes for a plain little-endian array in C order.
+_HEADER = r"\{'descr': '([<|][biuf]\d+)', 'fortran_order': False, 'shape': \(((?:\d+,(?: \d+,?)*)?)\), \} *\n"
 
 _POPULATE_READ = 22  # MADV_POPULATE_READ of Linux 5.14, which Python has no name for
 
@@ -88,7 +92,7 @@ class StoredDirectory:
             try:
                 shape, found_dtype = _read_header(file)
             except Exception as error:
-                # NumPy's header reader raises whatever the bytes lead it to: ValueError, TypeError, TokenError, ...
+                # Whatever the bytes lead to: ValueError, TypeError, ...
                 raise self.damage(
                     f"{self.path(name)} has no readable array header", expected="a plain .npy file"
                 ) from error
@@ -198,10 +202,17 @@ def preload(array: NDArray[Any]) -> None:
 
 
 def _read_header(file: BinaryIO) -> tuple[tuple[int, ...], np.dtype[Any]]:
+    """Return shape and type of an array from the header that NumPy wrote, leaving the file at its first byte.
+
+    NumPy's own has Python parse the header as a literal, which takes as long as all else at opening and fails now
+    and then in one thread of several (Python 3.11: "AST constructor recursion depth mismatch").
+    """
     version = npy.read_magic(file)
     if version != (1, 0):
         raise ValueError(version)
-    shape, is_fortran_ordered, dtype = npy.read_array_header_1_0(file)
-    if is_fortran_ordered or dtype.hasobject or dtype.byteorder == ">" or any(axis < 0 for axis in shape):
-        raise ValueError(dtype)
-    return shape, dtype
+    header = file.read(int.from_bytes(file.read(2), "little")).decode("latin-1")
+    found = re.fullmatch(_HEADER, header)
+    if found is None:
+        raise ValueError(header)
+    shape = tuple(int(axis) for axis in found[2].split(",") if axis.strip())
+    return shape, np.dtype(found[1])
