@@ -14,7 +14,18 @@ import pytest
 from sicetnon.errors import IndexDamaged, SicetnonError
 from sicetnon.ingest import build_index
 from sicetnon.search import Searcher
-from sicetnon.sparse import SparseIndex, SparseIndexBuilder
+from sicetnon.sparse import (
+    Bm25,
+    Budget,
+    SparseIndex,
+    SparseIndexBuilder,
+    SparseIndexWriter,
+    bitmaps,
+    budget,
+    pruning,
+    topk,
+    writer,
+)
 from sicetnon.storage import StoredDirectory
 from sicetnon.types import Document, Query
 
@@ -62,19 +73,59 @@ def test_legal_index(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_e
     hold(tmp_path / "index", tmp_path / "copy", use)
 
 
-def test_sparse_index(tmp_path: Path) -> None:
-    """Whatever byte of a sparse index is flipped, search and explanation end in an answer or an error of the tree."""
-    with SparseIndexBuilder(tmp_path / "index") as builder:
+def prune_small_indexes(patch: pytest.MonkeyPatch) -> None:
+    """Have a small index pruned, and budgeted, as a large one is."""
+    patch.setattr(bitmaps, "_DOCUMENTS_A_POSTING", 4)
+    patch.setattr(pruning, "_FEWEST_DOCUMENTS", 1)
+    patch.setattr(pruning, "_MOST_CANDIDATES", 1.0)
+    patch.setattr(pruning, "_POSTINGS_A_SCORE", 1)
+    patch.setattr(budget, "FEWEST_DOCUMENTS", 1)
+    patch.setattr(budget, "_FEWEST_POSTINGS", 0.0)
+    patch.setattr(topk, "_GROUPS_PER_RESULT", 1)
+    patch.setattr(topk, "_FEWEST_GROUPS", 4)
+
+
+def build_bags(path: Path) -> None:
+    with SparseIndexBuilder(path) as builder:
         for number in range(40):
             builder.add(f"d{number}", {f"t{term}": 1 + number % 3 for term in range(number % 7 + 1)})
         builder.commit()
 
-    def use(copy: Path) -> None:
-        index = SparseIndex.open(copy)
-        index.search(["t1", "t5", "nothing"])
-        index.explain(["t1"], "d8")
 
-    hold(tmp_path / "index", tmp_path / "copy", use)
+def use_sparse(index_dir: Path) -> None:
+    """Search in every way there is, and explain."""
+    index = SparseIndex.open(index_dir)
+    terms = ["t1", "t5", "t6", "nothing"]
+    allowed = index.select(lambda doc_id: doc_id > "d2")
+    for chosen in (None, Budget(0.4, 5)):
+        for top_k in (2, 100):
+            index.search(terms, top_k=top_k, budget=chosen)
+            index.search(terms, top_k=top_k, budget=chosen, allowed=allowed)
+    index.search({"t1": 2.0}, scoring=Bm25())
+    index.explain(terms, "d8", top_k=2)
+    index.explain(terms, "d8", top_k=2, budget=Budget(0.4, 5))
+
+
+def test_sparse_index(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever byte of a sparse index is flipped, search and explanation end in an answer or an error of the tree."""
+    prune_small_indexes(monkeypatch)
+    build_bags(tmp_path / "index")
+    hold(tmp_path / "index", tmp_path / "copy", use_sparse)
+
+
+def test_sparse_index_of_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Whatever byte of an index of several segments with deleted documents is flipped, it ends so too."""
+    prune_small_indexes(monkeypatch)
+    monkeypatch.setattr(writer, "_MOST_TIMES", 0)
+    build_bags(tmp_path / "index")
+    with SparseIndexWriter(tmp_path / "index") as changing:
+        for number in range(0, 40, 3):
+            changing.delete(f"d{number}")
+        for number in range(12):
+            changing.add(f"e{number}", [f"t{term}" for term in range(number % 5, 9)])
+        changing.commit()
+    assert SparseIndex.open(tmp_path / "index").segment_count == 2
+    hold(tmp_path / "index", tmp_path / "copy", use_sparse)
 
 
 def test_damaged_manifest_is_built_over(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_encoder: Any) -> None:

@@ -27,6 +27,7 @@ class GivenWeights:
     weights: Sequence[float]
 
     is_set_based = True
+    needs_counts = False
 
     def weigh(self, document_frequencies: np.ndarray, statistics: Any) -> np.ndarray:
         """Return the first so many weights."""

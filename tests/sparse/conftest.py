@@ -93,7 +93,7 @@ def set_no_cost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pruning, "_FEWEST_DOCUMENTS", 1)
     patch.setattr(pruning, "_MOST_CANDIDATES", 1.0)
     patch.setattr(pruning, "_POSTINGS_A_SCORE", 1)
-    patch.setattr(budget, "_FEWEST_DOCUMENTS", 1)
+    patch.setattr(budget, "FEWEST_DOCUMENTS", 1)
     patch.setattr(budget, "_FEWEST_POSTINGS", 0.0)
     patch.setattr(topk, "_GROUPS_PER_RESULT", 1)
     patch.setattr(topk, "_FEWEST_GROUPS", 4)
