@@ -57,6 +57,10 @@ class Budget:
         by_postings = np.searchsorted(np.cumsum(frequencies[order]), _FEWEST_POSTINGS * document_count)
         return order, max(int(by_weight), int(by_postings), 1)
 
+    def allows(self, candidates: NDArray[np.intp]) -> bool:
+        """Tell whether these are few enough to be scored: some more than are named, for ties."""
+        return len(candidates) <= _MOST_OVER * self.candidates
+
     def reckon(
         self, source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> tuple[int, int, bool]:
@@ -113,7 +117,7 @@ def find_good(
         sums = source.add_postings(rows[added], whole[added].astype(np.uint16 if is_fine else np.uint8))
         bar(sums, allowed)
         candidates = list_highest(sums, budget.candidates)
-        if len(candidates) <= _MOST_OVER * budget.candidates:
+        if budget.allows(candidates):
             break
         if not len(left):
             return None

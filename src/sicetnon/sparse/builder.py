@@ -42,8 +42,13 @@ class SparseIndexBuilder:
         self._segment.close()
         self._writer.__exit__(kind, error, traceback)
 
-    def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> None:
+    def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
         """Add a document: a set of terms (repeated ones count once), or a bag as a mapping from term to frequency.
+
+        Frequencies are counts or weights of any other kind: 0 or more, where 0 is as good as no such term. As long as
+        all of an index are whole numbers, they are kept as such; else all are kept as float32, and one that would
+        become 0 or infinite by that is refused. The length of a document is the sum of its frequencies, and where they
+        are weights, of which a sum means nothing, the number of its terms.
 
         A document that is refused with InputError leaves the builder as it was.
         """

@@ -6,7 +6,7 @@ the longest document has can be read from any start: then many documents are rea
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import lru_cache
 from typing import Self
 
@@ -17,6 +17,7 @@ from sicetnon.sparse.layout import choose_row_dtype, pad_width
 from sicetnon.storage import StoredDirectory
 
 Rows = NDArray[np.uint16] | NDArray[np.int32]
+Weigh = Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[np.float64]], NDArray[np.float64]]
 
 _CELLS_AT_ONCE = 2**20
 _WIDEST_KEPT = 1_024
@@ -82,11 +83,18 @@ class ForwardIndex:
         return sums
 
     def score(
-        self, ordinals: NDArray[np.intp], rows: NDArray[np.intp], weights: NDArray[np.float64]
+        self,
+        ordinals: NDArray[np.intp],
+        rows: NDArray[np.intp],
+        weights: NDArray[np.float64],
+        *,
+        weigh: Weigh | None = None,
     ) -> NDArray[np.float64]:
         """Return each document's sum of the weights of the terms it has, added in the order of `rows`.
 
-        rows: intp[m], distinct, at most 65,535; weights: float64[m]. Returns float64, one a document.
+        rows: intp[m], distinct, at most 65,535; weights: float64[m]. Returns float64, one a document. weigh: what a
+        term adds to a document where that is not its weight alone: from where in `rows` of this index the posting is,
+        the document's ordinal and the term's weight, arrays of one length.
         """
         table = np.zeros(self._term_count, np.uint16)
         table[rows] = np.arange(1, len(rows) + 1)
@@ -94,8 +102,14 @@ class ForwardIndex:
         for places, numbers in self._read_tables(ordinals, table):
             found = np.flatnonzero(numbers != 0)
             terms = numbers.ravel()[found].astype(np.intp) - 1
+            documents = found // numbers.shape[1]
+            added = weights[terms]
+            if weigh is not None:
+                chosen = ordinals[places]
+                first_cells = self._starts[chosen] - np.arange(len(chosen)) * numbers.shape[1]
+                added = weigh(first_cells[documents] + found, chosen[documents], added)
             impacts = np.zeros((len(rows), len(numbers)))
-            impacts[terms, found // numbers.shape[1]] = weights[terms]
+            impacts[terms, documents] = added
             # Along the first axis NumPy adds whole rows one after another: the order of the plain sum.
             scores[places] = np.add.reduce(impacts, axis=0)
         return scores

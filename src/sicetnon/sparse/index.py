@@ -298,6 +298,12 @@ class SparseIndex:
         """Return each segment with the terms it has, weighed by all documents and ordered by their first appearance."""
         scoring = scoring or _IDF_OVERLAP
         counts = _count_terms(terms)
+        if scoring.needs_counts and any(segment.has_weights for segment in self.segments):
+            raise InputError(
+                f"{scoring} over an index of weights that are no counts",
+                expected="a scoring that does not need the lengths of documents",
+                remedy="use DotProduct or IdfOverlap",
+            )
         if allowed is not None and (allowed.shape != (self.ordinal_count,) or allowed.dtype != np.bool_):
             raise InputError(
                 f"a filter of {allowed.dtype}{list(allowed.shape)}",
@@ -338,7 +344,10 @@ class SparseIndex:
                 yield segment, rows
 
     def _find(self, part: SegmentQuery, scoring: Scoring, budget: Budget | None, k: int) -> Pruned | Chosen | None:
-        return part.segment.find(part.rows, part.weights, scoring, k=k, budget=budget, allowed=part.allowed)
+        segment = part.segment
+        return segment.find(
+            part.rows, part.weights, scoring, self._statistics, k=k, budget=budget, allowed=part.allowed
+        )
 
     def _rank_part(
         self, part: SegmentQuery, scoring: Scoring, budget: Budget | None, k: int

@@ -130,7 +130,8 @@ class DotProduct:
         statistics: CollectionStatistics,  # noqa: ARG002  the protocol's
     ) -> NDArray[np.float64]:
         """Return the products of both weights."""
-        return np.multiply(weight, frequencies, dtype=np.float64)
+        impacts: NDArray[np.float64] = np.multiply(weight, frequencies, dtype=np.float64)
+        return impacts
 
 
 @dataclass(frozen=True, slots=True)
@@ -180,7 +181,7 @@ class Bm25:
         return impacts
 
     def _norm(self, lengths: NDArray[np.uint32], statistics: CollectionStatistics) -> NDArray[np.float64]:
-        norms: NDArray[np.float64] = 1 - self.b + self.b * lengths / statistics.average_length
+        norms: NDArray[np.float64] = 1 - self.b + self.b * lengths.astype(np.float64) / statistics.average_length
         return norms
 
 

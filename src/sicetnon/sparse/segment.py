@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from bisect import bisect_left
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
@@ -16,15 +16,19 @@ from numpy.typing import ArrayLike, NDArray
 from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.budget import Budget, Chosen, find_good
 from sicetnon.sparse.forward import ForwardIndex
+from sicetnon.sparse.impacts import Impacts
 from sicetnon.sparse.layout import SEGMENT_COUNTS
 from sicetnon.sparse.pruning import Pruned, find_best
 from sicetnon.sparse.scoring import CollectionStatistics, Scoring
 from sicetnon.sparse.sums import SetPostings
 from sicetnon.sparse.terms import TermDictionary
+from sicetnon.sparse.weighted import find_heaviest, find_heavy
 from sicetnon.storage import StringTable, preload
 
 if TYPE_CHECKING:
     from sicetnon.storage import StoredDirectory
+
+_MOST_SCORINGS = 2  # that impacts are kept of
 
 
 class Segment:
@@ -64,6 +68,7 @@ class Segment:
                 expected="where each term's postings start, of which it has one at least",
             )
         self.sets = SetPostings(self.postings, self.offsets, bitmaps, self.forward, self.document_count)
+        self._impacts: tuple[Impacts, ...] = ()
         self.deleted: NDArray[np.int32] | None = None
         self._live_frequencies: NDArray[np.int32] | None = None
         self._first_seen: NDArray[np.int64] | None = None
@@ -71,6 +76,11 @@ class Segment:
             self.deleted = stored.array(path("deleted.npy"), dtype=np.int32)
             self._live_frequencies = stored.array(path("live-frequencies.npy"), dtype=np.int32, length=len(self.terms))
             self._first_seen = stored.array(path("first-seen.npy"), dtype=np.int64, length=len(self.terms))
+
+    @property
+    def has_weights(self) -> bool:
+        """Whether the frequencies are weights, not counts."""
+        return self.frequencies is not None and self.frequencies.dtype == np.float32
 
     @cached_property
     def is_live(self) -> NDArray[np.bool_]:
@@ -112,10 +122,10 @@ class Segment:
 
     def read_documents(
         self, ordinals: NDArray[np.intp]
-    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.uint32] | None]:
+    ) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[Any] | None]:
         """Return the documents as they were added: the number of terms of each, all term rows, their frequencies."""
         cells = self.forward.list_cells(ordinals)
-        frequencies = None if self.forward_frequencies is None else self.forward_frequencies[cells].astype(np.uint32)
+        frequencies = None if self.forward_frequencies is None else self.forward_frequencies[cells]
         return self.forward.count_terms(ordinals), self.forward.rows[cells].astype(np.int64), frequencies
 
     def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
@@ -127,14 +137,20 @@ class Segment:
         rows: NDArray[np.intp],
         weights: NDArray[np.float64],
         scoring: Scoring,
+        statistics: CollectionStatistics,
         *,
         k: int,
         budget: Budget | None,
         allowed: NDArray[np.bool_] | None,
     ) -> Pruned | Chosen | None:
         """Return some documents with the best among them; None where the plain sum is as quick."""
-        if not scoring.is_set_based or not len(rows) or not k:
+        if not len(rows) or not k:
             return None
+        if not scoring.is_set_based:
+            impacts = self._find_impacts(scoring, statistics)
+            if budget is None:
+                return find_heaviest(impacts, rows, weights, k=k, allowed=allowed)
+            return find_heavy(impacts, rows, weights, budget, k=k, allowed=allowed)
         if budget is None:
             return find_best(self.sets, rows, weights, k=k, allowed=allowed)
         return find_good(self.sets, rows, weights, budget, k=k, allowed=allowed)
@@ -160,6 +176,22 @@ class Segment:
         if allowed is not None:
             scores[~allowed] = 0
         return scores
+
+    def _find_impacts(self, scoring: Scoring, statistics: CollectionStatistics) -> Impacts:
+        """Return the impacts under a scoring, of the last few that were asked for; threads may make them twice."""
+        for impacts in self._impacts:
+            if impacts.statistics == statistics and impacts.scoring == scoring:
+                return impacts
+        made = Impacts(
+            self.sets,
+            frequencies=self.frequencies,
+            forward_frequencies=self.forward_frequencies,
+            lengths=self.lengths,
+            scoring=scoring,
+            statistics=statistics,
+        )
+        self._impacts = (made, *self._impacts[: _MOST_SCORINGS - 1])
+        return made
 
     def span(self, row: int) -> slice:
         """Return where the postings of a term are."""

@@ -8,6 +8,7 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
+from numbers import Real
 from typing import Any
 
 import numpy as np
@@ -34,7 +35,9 @@ class SegmentBuilder:
         self._rows.default_factory = self._rows.__len__
         self._find_row = self._rows.__getitem__
         self._buffer: list[int] = []
-        self._frequencies: list[int] | None = None  # of the buffer's postings, once one differs from 1
+        self._frequencies: list[float] | None = None  # of the buffer's postings, once one differs from 1
+        self._buffers_weights = False
+        self._has_weights = False  # some frequency is no count: then all are stored as weights
         self._postings_by_document: list[int] = []
         self._lengths: list[NDArray[np.uint32]] = []
         self._row_counts: list[NDArray[np.int64]] = []  # distinct terms by document
@@ -57,7 +60,7 @@ class SegmentBuilder:
         for spill in (self._postings, self._forward, self._forward_frequencies):
             spill.remove()
 
-    def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> None:
+    def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
         """Add a document; see `SparseIndexBuilder.add`."""
         if not isinstance(doc_id, str):
             raise InputError(f"document ID {doc_id!r}", expected="a string", remedy="correct the document")
@@ -78,25 +81,28 @@ class SegmentBuilder:
             self._frequencies = [1] * held
         if self._frequencies is not None:
             self._frequencies.extend(frequencies or [1] * len(names))
+        if frequencies and type(frequencies[0]) is float:
+            self._buffers_weights = True
         if len(self._buffer) >= self._buffered_postings:
-            rows = np.array(self._buffer, np.int64)
-            self._flush(rows, None if self._frequencies is None else np.array(self._frequencies, np.uint32))
+            self._flush_buffer()
 
     def add_rows(
         self,
         doc_ids: Iterable[str],
         row_counts: NDArray[np.int64],
         rows: NDArray[np.int64],
-        frequencies: NDArray[np.uint32] | None,
+        frequencies: NDArray[Any] | None,
     ) -> None:
         """Add documents by the rows of their terms, distinct in each document, which `name_terms` has named.
 
-        doc_ids: new ones. row_counts: int64, the terms of each. rows and frequencies (None: all 1): one document's
-        after another's.
+        doc_ids: new ones. row_counts: int64, the terms of each. rows and frequencies (as a segment stores them; None:
+        all 1): one document's after another's.
         """
         assert not self._buffer
         self._documents.update(dict.fromkeys(doc_ids))
         self._postings_by_document.extend(row_counts.tolist())
+        if frequencies is not None and (frequencies.dtype != np.float32 or _are_counts(frequencies, row_counts)):
+            frequencies = frequencies.astype(np.uint32)
         self._flush(rows, frequencies)
 
     def name_terms(self, terms: Sequence[str]) -> None:
@@ -106,13 +112,12 @@ class SegmentBuilder:
 
     def finish(self) -> dict[str, int]:
         """Write the segment's files and return its counts: documents, terms, postings, tokens, longest."""
-        rows = np.array(self._buffer, np.int64)
-        self._flush(rows, None if self._frequencies is None else np.array(self._frequencies, np.uint32))
+        self._flush_buffer()
         document_frequencies = self._postings.document_frequencies
         posting_count = int(document_frequencies.sum())
-        dtype = np.min_scalar_type(self._highest_frequency)
+        dtype = np.dtype(np.float32) if self._has_weights else np.min_scalar_type(self._highest_frequency)
         self._save_chunks("postings", self._postings.merge_documents(self._buffered_postings), np.int32, posting_count)
-        if self._highest_frequency > 1:
+        if self._has_frequencies:
             frequencies = self._postings.merge_frequencies(self._buffered_postings, dtype)
             self._save_chunks("frequencies", frequencies, dtype, posting_count)
         offsets = np.zeros(len(document_frequencies) + 1, np.int64)
@@ -121,7 +126,7 @@ class SegmentBuilder:
         written = np.load(self._writer.folder / self.folder / "postings.npy", mmap_mode="r")
         write_bitmaps(self._writer, self.folder, written, offsets, len(self._documents))
         longest = self._write_forward(dtype)
-        lengths = np.concatenate(self._lengths)
+        lengths = np.concatenate(self._row_counts if self._has_weights else self._lengths).astype(np.uint32)
         self._save("document-lengths", lengths)
         write_terms(self._writer, self.folder, list(self._rows))
         write_strings(self._writer, f"{self.folder}/documents", self._documents)
@@ -135,6 +140,10 @@ class SegmentBuilder:
             "longest": longest,
         }
 
+    @property
+    def _has_frequencies(self) -> bool:
+        return self._has_weights or self._highest_frequency > 1
+
     def _write_forward(self, frequency_dtype: DTypeLike) -> int:
         """Write the forward index; return the number of distinct terms of the document that has most."""
         row_counts = np.concatenate(self._row_counts)
@@ -146,13 +155,18 @@ class SegmentBuilder:
         padding = pad_width(longest)
         rows = chain(self._forward.read(dtype, self._buffered_postings), [np.zeros(padding, dtype)])
         self._save_chunks("forward", rows, dtype, int(starts[-1]) + padding)
-        if self._highest_frequency > 1:
+        if self._has_frequencies:
             frequencies = self._forward_frequencies.read(frequency_dtype, self._buffered_postings)
             self._save_chunks("forward-frequencies", frequencies, frequency_dtype, int(starts[-1]))
         return longest
 
-    def _flush(self, rows: NDArray[np.int64], frequencies: NDArray[np.uint32] | None) -> None:
-        """Spill what is buffered."""
+    def _flush_buffer(self) -> None:
+        dtype = np.float32 if self._buffers_weights else np.uint32
+        frequencies = None if self._frequencies is None else np.array(self._frequencies, dtype)
+        self._flush(np.array(self._buffer, np.int64), frequencies)
+
+    def _flush(self, rows: NDArray[np.int64], frequencies: NDArray[Any] | None) -> None:
+        """Spill some postings; frequencies: uint32, or float32 where they may be weights."""
         if len(self._rows) > MAX_COUNT:
             raise InputError(
                 f"more than {MAX_COUNT:,} distinct terms", expected="at most that many", remedy="split the corpus"
@@ -167,15 +181,19 @@ class SegmentBuilder:
                 rows, places = rows[kept], places[kept]
                 frequencies = None if frequencies is None else frequencies[kept]
             row_counts = np.bincount(places, minlength=len(by_document))
-            lengths = np.bincount(places, weights=frequencies, minlength=len(by_document)).astype(np.uint32)
-            self._forward.append(rows)
+            self._forward.append(rows.astype(np.uint32))
             self._forward_frequencies.append(np.ones(len(rows), np.uint32) if frequencies is None else frequencies)
-            if frequencies is not None:
+            if frequencies is not None and frequencies.dtype == np.float32:
+                self._has_weights = True
+            else:
+                lengths = np.bincount(places, weights=frequencies, minlength=len(by_document)).astype(np.uint32)
+            if frequencies is not None and not self._has_weights:
                 self._highest_frequency = max(self._highest_frequency, int(frequencies.max()))
         self._row_counts.append(row_counts)
         self._lengths.append(lengths)
         self._buffer.clear()
         self._frequencies = None
+        self._buffers_weights = False
         self._postings_by_document.clear()
 
     def _save(self, name: str, array: NDArray[Any]) -> None:
@@ -185,8 +203,10 @@ class SegmentBuilder:
         self._writer.save_array(f"{self.folder}/{name}.npy", chunks, dtype=dtype, shape=(length,))
 
 
-def read_terms(doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> tuple[list[str], list[int] | None]:
-    """Return a document's terms and, unless all are 1, their frequencies."""
+def read_terms(
+    doc_id: str, terms: Iterable[str] | Mapping[str, float]
+) -> tuple[list[str], list[int] | list[float] | None]:
+    """Return a document's terms and, unless all are 1, their frequencies: all integers, or all floats."""
     names = terms if isinstance(terms, list) else list(terms)
     if isinstance(terms, str) or not are_strings(names):
         raise InputError(
@@ -196,14 +216,55 @@ def read_terms(doc_id: str, terms: Iterable[str] | Mapping[str, int]) -> tuple[l
         )
     if not isinstance(terms, Mapping):
         return names, None
-    frequencies = list(terms.values())
-    if any(type(f) is not int or f < 1 for f in frequencies) or sum(frequencies) > MAX_LENGTH:
+    given = list(terms.values())
+    frequencies: list[int] | list[float] = given
+    if any(type(f) is not int or f < 1 for f in given):
+        names, frequencies = _read_weights(doc_id, names, given)
+    if frequencies is given and sum(frequencies) > MAX_LENGTH:
         raise InputError(
             f"document {doc_id!r} with a frequency that is no count",
-            expected=f"integers of at least 1, {MAX_LENGTH:,} in all",
+            expected=f"integers, {MAX_LENGTH:,} in all, or floats for weights",
             remedy="correct the document",
         )
     return names, None if all(f == 1 for f in frequencies) else frequencies
+
+
+def _read_weights(doc_id: str, names: list[str], given: list[Any]) -> tuple[list[str], list[int] | list[float]]:
+    """Return the terms of weights other than 0, and these: integers where they are counts, else floats of float32."""
+    weights = _hold_weights(given)
+    if weights is None:
+        raise InputError(
+            f"document {doc_id!r} with a frequency or weight that is no number, or none that float32 holds",
+            expected="integers, or floats for weights; 0 or more, below infinity",
+            remedy="correct the document",
+        )
+    names = [name for name, (weight, _) in zip(names, weights, strict=True) if weight]
+    # A float that float32 has no fraction for is as whole as one without a fraction.
+    counts = [int(weight if weight.is_integer() else held) for weight, held in weights if weight and held.is_integer()]
+    if len(counts) == len(names) and sum(counts) <= MAX_LENGTH:
+        return names, counts
+    return names, [held for weight, held in weights if weight]
+
+
+def _hold_weights(given: list[Any]) -> list[tuple[float, float]] | None:
+    """Return each weight and what float32 makes of it; None if one is refused."""
+    if not all(isinstance(weight, Real) and not isinstance(weight, bool) for weight in given):
+        return None
+    try:
+        weights = np.array([float(weight) for weight in given])
+    except OverflowError:
+        return None
+    with np.errstate(all="ignore"):
+        held = weights.astype(np.float32)
+    if not (np.isfinite(held).all() and (weights >= 0).all() and ((held > 0) == (weights > 0)).all()):
+        return None
+    return list(zip(weights.tolist(), held.tolist(), strict=True))
+
+
+def _are_counts(weights: NDArray[np.float32], row_counts: NDArray[np.int64]) -> bool:
+    """Tell whether no document needs float32 for its weights: such as did may have been deleted since."""
+    sums = np.bincount(np.repeat(np.arange(len(row_counts)), row_counts), weights=weights)
+    return bool((weights == np.rint(weights)).all()) and sums.max(initial=0) <= MAX_LENGTH
 
 
 def _rank(doc_ids: list[str]) -> NDArray[np.int32]:

@@ -21,32 +21,36 @@ class Run:
     """Where one run lies in the spill file, counted in its 4-byte items.
 
     Layout: term rows (ascending, distinct), the number of postings of each, document ordinals by term row then
-    ascending, and, unless all are 1, the frequencies in the same order.
+    ascending, and, unless all are 1, the frequencies in the same order, which are uint32 or, as weights, float32.
     """
 
     start: int
     row_count: int
     posting_count: int
-    has_frequencies: bool
+    frequency_dtype: np.dtype[Any] | None
 
 
 class NumberSpill:
-    """Whole numbers below 2**32 one after another in a temporary file, read back in another type."""
+    """Numbers of 4 bytes (uint32 or float32) one after another in a temporary file, read back in another type."""
 
     def __init__(self, path: Path) -> None:
         """Create the file."""
         self._path = path
         self._file = path.open("w+b")
+        self._parts: list[tuple[np.dtype[Any], int]] = []  # how many numbers of a type follow
 
-    def append(self, numbers: NDArray[Any]) -> None:
+    def append(self, numbers: NDArray[np.uint32] | NDArray[np.float32]) -> None:
         """Write some more numbers."""
-        self._file.write(numbers.astype(np.uint32).data)
+        self._file.write(np.ascontiguousarray(numbers).data)
+        self._parts.append((numbers.dtype, len(numbers)))
 
     def read(self, dtype: DTypeLike, at_once: int) -> Iterator[NDArray[Any]]:
-        """Yield all numbers, so many at a time."""
+        """Yield all numbers, at most so many at a time."""
         self._file.seek(0)
-        while content := self._file.read(4 * at_once):
-            yield np.frombuffer(content, np.uint32).astype(dtype)
+        for stored, count in self._parts:
+            for start in range(0, count, at_once):
+                content = self._file.read(4 * min(at_once, count - start))
+                yield np.frombuffer(content, stored).astype(dtype)
 
     def remove(self) -> None:
         """Close and remove the file."""
@@ -73,7 +77,7 @@ class PostingSpill:
         self,
         rows: NDArray[np.int64],
         documents: NDArray[np.int64],
-        frequencies: NDArray[np.uint32] | None,
+        frequencies: NDArray[np.uint32] | NDArray[np.float32] | None,
     ) -> NDArray[np.intp] | None:
         """Sort and spill one run, counting a repeated posting once (the first); return which were kept, None for all.
 
@@ -99,7 +103,8 @@ class PostingSpill:
             self._document_frequencies = grown
         self._document_frequencies[: len(counts)] += counts
         present = np.flatnonzero(counts)
-        self._runs.append(Run(self._items, len(present), len(sorted_rows), frequencies is not None))
+        frequency_dtype = None if frequencies is None else frequencies.dtype
+        self._runs.append(Run(self._items, len(present), len(sorted_rows), frequency_dtype))
         for part in (present, counts[present], sorted_documents):
             self._write(part.astype(np.int32))
         if frequencies is not None:
@@ -144,12 +149,12 @@ class PostingSpill:
                 total = int(counts.sum())
                 begins = ends[rows]
                 places = np.repeat(begins - (np.cumsum(counts) - counts), counts) + np.arange(total)
-                if frequencies and not run.has_frequencies:
+                stored = run.frequency_dtype if frequencies else np.dtype(np.int32)
+                if stored is None:
                     window[places] = 1
                 else:
                     column = run.start + 2 * run.row_count + (run.posting_count if frequencies else 0)
-                    values = spilled[column + posting_at :][:total]
-                    window[places] = values.view(np.uint32) if frequencies else values
+                    window[places] = spilled[column + posting_at :][:total].view(stored)
                 ends[rows] = begins + counts
                 at[number] = (row_at + len(rows), posting_at + total)
             yield window
