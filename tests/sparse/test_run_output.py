@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 import sicetnon
 from sicetnon.corpora import read_results
 from sicetnon.errors import InputError, MalformedRow
-from sicetnon.sparse import Bm25, IdfOverlap, SparseIndex, build_from_pairs, build_from_tokens, search_file
+from sicetnon.sparse import Bm25, DotProduct, IdfOverlap, SparseIndex, build_from_pairs, build_from_tokens, search_file
 from sicetnon.sparse.__main__ import main
 
 WriteRows = Callable[[str, list[Mapping[str, object]]], Path]
@@ -214,6 +214,14 @@ def test_largest_weights_stay_finite(tmp_path: Path, index_dir: Path) -> None:
     (tmp_path / "q").write_text('{"query_id": "a", "terms": {"a": 1e100, "b": 1e100, "c": 1e-320}}\n')
     search_file(index_dir, tmp_path / "q", tmp_path / "rows", scoring=Bm25())
     assert read_results(tmp_path / "rows")[0].scores[0] > 1e99
+
+
+def test_scoring_that_does_not_fit(tmp_path: Path, index_dir: Path, queries: Path) -> None:
+    """A scoring that needs counts is refused over weights before a query is read, and no row is blamed."""
+    build_from_pairs([("a", {"x": 0.5})], index_dir)
+    with pytest.raises(InputError, match=r"^Bm25\("):
+        search_file(index_dir, queries, tmp_path / "rows", scoring=Bm25())
+    assert search_file(index_dir, queries, tmp_path / "rows", scoring=DotProduct()) == 4
 
 
 # The program

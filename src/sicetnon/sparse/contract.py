@@ -62,8 +62,8 @@ def search_file(
     that it parses back to the same float. Programs that read runs put equal scores into an order of their own.
 
     Raises:
-        InputError: an option is none, the queries cannot be read, or a name that is to go into a TREC run is empty, has
-            white space in it or half a surrogate pair.
+        InputError: an option is none or does not fit the index, the queries cannot be read, or a name that is to go
+            into a TREC run is empty, has white space in it or half a surrogate pair.
         IndexDirectoryError: there is no index, or none that can be read.
     """
     if top_k < 0:
@@ -73,6 +73,7 @@ def search_file(
     if format == "trec":
         _check_words([tag], "run tag")
     index = SparseIndex.open(index_dir)
+    index.plan((), scoring=scoring)  # a scoring that does not fit the index is refused as such, and as no row's fault
     budget = index.budget if mode == "fast" else None
     count = 0
     with whole_file(output) as sink:
