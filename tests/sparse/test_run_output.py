@@ -18,8 +18,9 @@ from hypothesis import strategies as st
 import sicetnon
 from sicetnon.corpora import read_results
 from sicetnon.errors import InputError, MalformedRow
-from sicetnon.sparse import Bm25, DotProduct, IdfOverlap, SparseIndex, build_from_pairs, build_from_tokens, search_file
+from sicetnon.sparse import Bm25, IdfOverlap, SparseIndex, build_from_pairs, build_from_tokens, search_file
 from sicetnon.sparse.__main__ import main
+from sicetnon.sparse.scoring import DotProduct
 
 WriteRows = Callable[[str, list[Mapping[str, object]]], Path]
 
