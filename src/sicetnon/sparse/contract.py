@@ -8,14 +8,16 @@ lines of "query_id Q0 doc_id rank score tag" with ranks from 1, none for a query
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from json.encoder import encode_basestring_ascii
+from collections.abc import Callable, Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
 
 from sicetnon.errors import InputError
 from sicetnon.jsonl import Row, read_keyed_rows, read_rows, whole_file
+from sicetnon.sparse.budget import Budget
 from sicetnon.sparse.index import SparseIndex
+from sicetnon.sparse.result_rows import RankedQuery, format_rows
 
 if TYPE_CHECKING:
     from sicetnon.sparse.scoring import Scoring
@@ -26,6 +28,7 @@ FORMATS = ("jsonl", "trec")
 _TERMS = 'a list of strings, or an object from string to weight, under "terms"'
 _MOST_WEIGHT = 1e100  # a sum of these stays finite
 _PROGRESS_EVERY = 10_000  # rows
+_QUERIES_AT_ONCE = 64  # whose results are written together
 
 
 def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] | None = None) -> Manifest:
@@ -77,21 +80,38 @@ def search_file(
     budget = index.budget if mode == "fast" else None
     count = 0
     with whole_file(output) as sink:
-        for query_id, row in read_keyed_rows(queries, "query_id"):
-            terms = _read_query(row)
-            try:
-                if format == "trec":
-                    _check_words([query_id], "query_id")
-                ordinals, scores = index.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
-            except InputError as error:
-                raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
-            doc_ids = index.read_doc_ids(ordinals)
+        read = _read_run_queries(queries) if format == "trec" else read_keyed_rows(queries, "query_id")
+        ranked = _rank_rows(index, read, top_k, scoring, budget)
+        while some := list(islice(ranked, _QUERIES_AT_ONCE)):
             if format == "trec":
-                sink.write(_format_run(query_id, doc_ids, scores.tolist(), tag))
+                sink.writelines(_format_run(index, query, tag) for query in some)
             else:
-                sink.write(_format_row(query_id, doc_ids, scores.tolist()))
-            count += 1
+                sink.write(format_rows(index, some))
+            if not count:
+                index.preload()  # there may be many more
+            count += len(some)
     return count
+
+
+def _read_run_queries(queries: Path) -> Iterator[tuple[str, Row]]:
+    for query_id, row in read_keyed_rows(queries, "query_id"):
+        try:
+            _check_words([query_id], "query_id")
+        except InputError as error:
+            raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
+        yield query_id, row
+
+
+def _rank_rows(
+    index: SparseIndex, queries: Iterable[tuple[str, Row]], top_k: int, scoring: Scoring | None, budget: Budget | None
+) -> Iterator[RankedQuery]:
+    for query_id, row in queries:
+        terms = _read_query(row)
+        try:
+            ordinals, scores = index.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
+        except InputError as error:
+            raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
+        yield RankedQuery(query_id, ordinals, scores)
 
 
 def _read_terms(row: Row) -> list[str] | dict[str, float]:
@@ -113,25 +133,12 @@ def _read_query(row: Row) -> list[str] | dict[str, float]:
     return terms
 
 
-def _format_row(query_id: str, doc_ids: list[str], scores: list[float]) -> str:
-    """Return the result row, as json.dumps would write it, in half the time."""
-    # IDs joined by a character that JSON never escapes: what needs no escape together needs none alone.
-    joined = " ".join(doc_ids)
-    quoted = encode_basestring_ascii(joined)
-    if len(quoted) != len(joined) + 2:
-        doc_ids = [encode_basestring_ascii(doc_id)[1:-1] for doc_id in doc_ids]
-    values: list[str | float] = [0.0] * (2 * len(doc_ids))
-    values[::2] = doc_ids
-    values[1::2] = scores
-    results = ", ".join(['{"doc_id": "%s", "score": %r}'] * len(doc_ids)) % tuple(values)
-    return f'{{"query_id": {encode_basestring_ascii(query_id)}, "results": [{results}]}}\n'
-
-
-def _format_run(query_id: str, doc_ids: list[str], scores: list[float], tag: str) -> str:
+def _format_run(index: SparseIndex, query: RankedQuery, tag: str) -> str:
     """Return the lines of a TREC run."""
+    doc_ids = index.read_doc_ids(query.ordinals)
     _check_words(doc_ids, "document ID")
-    ranked = enumerate(zip(doc_ids, scores, strict=True), 1)
-    return "".join([f"{query_id} Q0 {doc_id} {rank} {score!r} {tag}\n" for rank, (doc_id, score) in ranked])
+    ranked = enumerate(zip(doc_ids, query.scores.tolist(), strict=True), 1)
+    return "".join([f"{query.query_id} Q0 {doc_id} {rank} {score!r} {tag}\n" for rank, (doc_id, score) in ranked])
 
 
 def _check_words(names: list[str], what: str) -> None:

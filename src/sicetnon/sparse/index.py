@@ -145,6 +145,11 @@ class SparseIndex:
                 doc_ids[here] = segment.read_doc_ids(chosen[here] - first)
             return list(doc_ids)
 
+    def read_doc_id_bytes(self, ordinals: NDArray[np.intp]) -> NDArray[np.uint8] | None:
+        """Return the IDs of documents as UTF-8 bytes, uint8[len(ordinals), length]; None where lengths differ."""
+        with self.stored.naming_damage():
+            return self.segments[0].documents.take_bytes(ordinals) if len(self.segments) == 1 else None
+
     def read_terms(self, ordinal: int) -> list[str]:
         """Return the distinct terms of the document with this ordinal, in the order they were added in."""
         with self.stored.naming_damage():

@@ -87,18 +87,29 @@ class StringTable:
             return []
         if not 0 <= chosen.min() <= chosen.max() < len(self):
             raise IndexError(numbers)
+        copied = self.take_bytes(chosen)
+        if copied is not None and (text := copied.tobytes()).isascii():
+            # Each character is a byte: decoded at one go and cut.
+            joined, length = text.decode("ascii"), copied.shape[1]
+            return [joined[at : at + length] for at in range(0, len(joined), length)]
         starts, ends = self._offsets[chosen], self._offsets[chosen + 1]
-        length = int(ends[0] - starts[0])
-        if length and (ends - starts == length).all():
-            # Strings of one length, such as most IDs are: copied at one go, and cut where each character is a byte.
-            windows = np.ndarray((len(self._content) - length + 1,), f"V{length}", self._content, strides=(1,))
-            text = windows[starts].tobytes()
-            if text.isascii():
-                joined = text.decode("ascii")
-                return [joined[at : at + length] for at in range(0, len(joined), length)]
         content = self._content
         spans = zip(starts.tolist(), ends.tolist(), strict=True)
         return [str(content[start:end], "utf-8", "surrogatepass") for start, end in spans]
+
+    def take_bytes(self, numbers: NDArray[np.intp]) -> NDArray[np.uint8] | None:
+        """Return the strings with the given numbers as `encode` gives them: uint8[len(numbers), length].
+
+        None where they are not all of one length, above 0.
+        """
+        starts = self._offsets[numbers]
+        lengths = self._offsets[numbers + 1] - starts
+        length = int(lengths[0]) if len(lengths) else 0
+        if not length or (lengths != length).any():
+            return None
+        # A view of every `length` bytes in a row: one copy of each string, at any byte.
+        windows = np.ndarray((len(self._content) - length + 1, length), np.uint8, self._content, strides=(1, 1))
+        return windows[starts]
 
     def to_list(self) -> list[str]:
         """Return all strings."""
