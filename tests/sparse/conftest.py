@@ -11,13 +11,15 @@ from typing import Any
 import numpy as np
 import pytest
 
-from sicetnon.sparse import SparseIndex, SparseIndexBuilder, bitmaps, budget, pruning, segment, topk
+from sicetnon.sparse import SparseIndex, SparseIndexBuilder, bitmaps, budget, pruning, segment, topk, weighted
 from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.forward import ForwardIndex
 from sicetnon.sparse.layout import choose_row_dtype, pad_width
 from sicetnon.sparse.sums import SetPostings
 
 sys.path.insert(0, str(Path(__file__).parents[1]))  # for the package `oracle`
+
+LOOKS = ("find_best", "find_good", "find_heaviest", "find_heavy")
 
 Documents = Iterable[tuple[str, list[str] | Mapping[str, int]]]
 
@@ -94,6 +96,8 @@ def set_no_cost(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(pruning, "_MOST_CANDIDATES", 1.0)
     patch.setattr(pruning, "_POSTINGS_A_SCORE", 1)
     patch.setattr(budget, "FEWEST_DOCUMENTS", 1)
+    patch.setattr(weighted, "FEWEST_DOCUMENTS", 1)
+    patch.setattr(weighted, "_POSTINGS_A_SCORE", 1)
     patch.setattr(budget, "_FEWEST_POSTINGS", 0.0)
     patch.setattr(topk, "_GROUPS_PER_RESULT", 1)
     patch.setattr(topk, "_FEWEST_GROUPS", 4)
@@ -103,7 +107,7 @@ def set_no_cost(patch: pytest.MonkeyPatch) -> None:
 def looks(monkeypatch: pytest.MonkeyPatch) -> list[Any]:
     """Note what each look for some documents, exact or within a budget, gave: None where the plain sum was taken."""
     noted: list[Any] = []
-    for name in ("find_best", "find_good"):
+    for name in LOOKS:
         real = getattr(segment, name)
 
         def look(*arguments: Any, real: Callable[..., Any] = real, **options: Any) -> Any:
@@ -119,7 +123,7 @@ def plainly(monkeypatch: pytest.MonkeyPatch) -> Callable[[], None]:
     """Have every later search of the test add up all postings."""
 
     def search_plainly() -> None:
-        for name in ("find_best", "find_good"):
+        for name in LOOKS:
             monkeypatch.setattr(segment, name, lambda *_, **__: None)
 
     return search_plainly

@@ -232,13 +232,3 @@ def test_property(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
 
     hold()
     assert sum(look is not None for look in looks) > 300
-
-
-def test_bm25_has_no_budget(build: Build, looks: list[Any]) -> None:
-    """A scoring that is not over sets is summed plainly, with a budget too."""
-    from sicetnon.sparse import Bm25
-
-    index = build(draw_corpus(5, 60, 20, 5))
-    query = ["t1", "t2", "t3"]
-    assert index.search(query, scoring=Bm25(), budget=Budget(0.1, 1)) == index.search(query, scoring=Bm25())
-    assert looks == []

@@ -121,14 +121,31 @@ def test_budget_says_who_was_a_candidate(large: Large, looks: list[Any]) -> None
         assert index.explain(queries[0], doc_id, top_k=5, budget=given).evaluation.is_scored == (doc_id in candidates)
 
 
-@pytest.mark.parametrize("options", [{"scoring": Bm25()}, {"scoring": Bm25(), "budget": Budget()}, {"top_k": 0}])
-def test_what_is_always_plain(large: Large, options: dict[str, Any]) -> None:
-    """BM25 adds every posting up, with a budget too; and where nothing is asked for nothing is saved."""
+@pytest.mark.parametrize("budget", [None, Budget(0.4, 30)])
+def test_asking_for_nothing_is_plain(large: Large, budget: Budget | None) -> None:
+    """Where no document is asked for there is nothing to leave out."""
     index, _, queries = large
-    evaluation = index.explain(queries[0], "d0001", **options).evaluation
+    evaluation = index.explain(queries[0], "d0001", top_k=0, budget=budget).evaluation
     assert evaluation.method == "plain"
     assert set(evaluation.added) == set(queries[0])
     assert evaluation.is_scored
+
+
+@pytest.mark.parametrize("budget", [None, Budget(0.4, 30)])
+def test_bm25(large: Large, budget: Budget | None) -> None:
+    """Under BM25 too, what was found was scored, and what was not scored under "pruned" is below the bound."""
+    index, oracle, queries = large
+    for query in queries[:3]:
+        scores = index.scores(query, scoring=Bm25())
+        found = index.search(query, top_k=5, scoring=Bm25(), budget=budget)
+        for doc_id in [*(hit.doc_id for hit in found), *list(oracle.bags)[:SOME]]:
+            explanation = index.explain(query, doc_id, top_k=5, scoring=Bm25(), budget=budget)
+            evaluation = explanation.evaluation
+            assert explanation.score == scores[index.find_ordinal(doc_id)]
+            assert evaluation.is_scored or doc_id not in {hit.doc_id for hit in found}
+            assert evaluation.method in {"plain", "pruned" if budget is None else "budget"}
+            assert (evaluation.method == "pruned") == (evaluation.bound is not None)
+            assert evaluation.is_scored or evaluation.bound is None or explanation.score < evaluation.bound
 
 
 def test_plain_where_pruning_does_not_pay(large: Large, looks: list[Any]) -> None:

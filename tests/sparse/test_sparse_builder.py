@@ -113,15 +113,51 @@ def test_same_bytes_however_buffered(documents: list[Terms], buffered: int) -> N
         assert build(Path(folder, "a"), rows).manifest == build(Path(folder, "b"), rows, buffered).manifest
 
 
-@pytest.mark.parametrize("terms", ["abc", ["a", 1], ["a", None], [["a"]], {"a": 0}, {"a": -1}, {"a": 1.5}, {"a": True}])
+@pytest.mark.parametrize(
+    "terms",
+    [
+        "abc",
+        ["a", 1],
+        ["a", None],
+        [["a"]],
+        {"a": -1},
+        {"a": -0.5},
+        {"a": True},
+        {"a": "1"},
+        {"a": None},
+        {"a": float("nan")},
+        {"a": float("inf")},
+        {"a": 10**400},
+        {"a": 1e39},
+        {"a": 1e-60},
+        {1: 1},
+    ],
+)
 def test_refused_terms_leave_the_builder_as_it_was(tmp_path: Path, terms: Terms) -> None:
-    """Terms that are no strings, or frequencies that are no counts, are refused before anything is taken."""
+    """Terms that are no strings, or frequencies that are no counts nor weights, are refused before any is taken."""
     with SparseIndexBuilder(tmp_path) as writing:
         with pytest.raises(InputError, match="'bad'"):
             writing.add("bad", terms)
         writing.add("good", ["a"])
         counts = writing.commit().counts
     assert [counts[name] for name in ("documents", "terms", "postings", "tokens")] == [1, 1, 1, 1]
+
+
+def test_weights_by_hand(tmp_path: Path) -> None:
+    """Weights are kept as float32, by term and by document; a weight of 0 is no term; terms count as tokens."""
+    stored = build(tmp_path, [("d0", {"b": 1.5, "a": 0.0, "c": 2}), ("d1", ["c", "b", "c"]), ("d2", {"a": 0.1})])
+    assert stored.array(f"{SEGMENT}/postings.npy").tolist() == [0, 1, 0, 1, 2]
+    by_term, by_document = (stored.array(f"{SEGMENT}/{name}.npy") for name in ("frequencies", "forward-frequencies"))
+    assert by_term.dtype == by_document.dtype == np.float32
+    assert by_term.tolist() == [1.5, 1, 2, 1, np.float32(0.1)]
+    assert by_document.tolist() == [1.5, 2, 1, 1, np.float32(0.1)]
+    assert stored.array(f"{SEGMENT}/document-lengths.npy").tolist() == [2, 2, 1]
+
+
+def test_weights_of_0_alone(tmp_path: Path) -> None:
+    """A frequency of 0 is as good as no such term."""
+    as_zero = build(tmp_path / "zero", [("d", {"a": 2, "b": 0, "c": 0.0}), ("e", {"b": 0})])
+    assert as_zero.manifest == build(tmp_path / "none", [("d", {"a": 2}), ("e", [])]).manifest
 
 
 def test_too_long_a_document(tmp_path: Path) -> None:
