@@ -26,7 +26,6 @@ if TYPE_CHECKING:
 FORMATS = ("jsonl", "trec")
 
 _TERMS = 'a list of strings, or an object from string to weight, under "terms"'
-_MOST_WEIGHT = 1e100  # a sum of these stays finite
 _PROGRESS_EVERY = 10_000  # rows
 _QUERIES_AT_ONCE = 64  # whose results are written together
 
@@ -106,7 +105,7 @@ def _rank_rows(
     index: SparseIndex, queries: Iterable[tuple[str, Row]], top_k: int, scoring: Scoring | None, budget: Budget | None
 ) -> Iterator[RankedQuery]:
     for query_id, row in queries:
-        terms = _read_query(row)
+        terms = _read_terms(row)
         try:
             ordinals, scores = index.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
         except InputError as error:
@@ -118,19 +117,6 @@ def _read_terms(row: Row) -> list[str] | dict[str, float]:
     """Return the terms of a row; what is in the list or object is left to be checked."""
     terms = row.fields.get("terms")
     return terms if isinstance(terms, dict) else row.items("terms", expected=_TERMS)
-
-
-def _read_query(row: Row) -> list[str] | dict[str, float]:
-    """Return the terms of a query, with weights that can be added up."""
-    terms = _read_terms(row)
-    if isinstance(terms, dict):
-        for term, weight in terms.items():
-            if type(weight) not in {int, float} or not 0 < weight <= _MOST_WEIGHT:
-                raise row.fault(
-                    f"the term {term!r} with a weight that is no positive number",
-                    expected=f"numbers above 0, at most {_MOST_WEIGHT}",
-                )
-    return terms
 
 
 def _format_run(index: SparseIndex, query: RankedQuery, tag: str) -> str:

@@ -11,7 +11,6 @@ from bisect import bisect_right
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import accumulate
-from math import inf
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -34,6 +33,7 @@ if TYPE_CHECKING:
 Query = Iterable[str] | Mapping[str, float]
 Filter = NDArray[np.bool_]
 
+MOST_WEIGHT = 1e100  # of a query's term: sums of such stay finite
 BUDGET = "budget"  # the setting that holds the tuned budget
 _IDF_OVERLAP = IdfOverlap()
 
@@ -316,9 +316,34 @@ class SparseIndex:
                 remedy="make it with select()",
             )
         found = [np.array(segment.terms.find_rows(counts), np.intp) for segment in self.segments]
-        frequencies = np.zeros(len(counts), np.int64)
-        keys = np.zeros(len(counts), np.int64)  # of the order of first appearance, within the segment of it
-        firsts = np.full(len(counts), len(self.segments))
+        order, frequencies = self._order_terms(found)
+        weights = scoring.weigh(frequencies, self._statistics)
+        if not scoring.is_set_based:
+            weights = weights * np.array(list(counts.values()), np.float64)[order]
+        parts = []
+        for segment, first, all_rows in zip(self.segments, self._firsts, found, strict=False):
+            rows, here_weights = all_rows[order], weights
+            if len(self.segments) > 1:
+                is_here = rows >= 0
+                rows, here_weights = rows[is_here], weights[is_here]
+            here_allowed = None if allowed is None else allowed[first : first + segment.document_count]
+            if segment.deleted is not None:
+                here_allowed = segment.is_live if here_allowed is None else here_allowed & segment.is_live
+            parts.append(SegmentQuery(segment, first, rows, here_weights, here_allowed))
+        return parts
+
+    def _order_terms(self, found: list[NDArray[np.intp]]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
+        """Return the places of the known terms in the order of first appearance, and their document frequencies.
+
+        found: each segment's rows of the query's terms, -1 for those that it does not have.
+        """
+        if len(found) == 1 and self.segments[0].deleted is None:  # the usual case: rows are in that order
+            rows = found[0]
+            order = np.argsort(rows)[np.count_nonzero(rows < 0) :]
+            return order, self.segments[0].count_documents(rows[order])
+        frequencies = np.zeros(len(found[0]), np.int64)
+        keys = np.zeros(len(found[0]), np.int64)  # of the order within the segment that a term appears in first
+        firsts = np.full(len(found[0]), len(found))
         for number, (segment, rows) in enumerate(zip(self.segments, found, strict=True)):
             known = np.flatnonzero(rows >= 0)
             here = segment.count_documents(rows[known])
@@ -327,20 +352,9 @@ class SparseIndex:
             new = known[firsts[known] > number]
             firsts[new] = number
             keys[new] = segment.order_terms(rows[new])
-        order = np.lexsort((keys, firsts)) if len(self.segments) > 1 else np.argsort(keys, kind="stable")
+        order = np.lexsort((keys, firsts))
         order = order[frequencies[order] > 0]
-        weights = scoring.weigh(frequencies[order], self._statistics)
-        if not scoring.is_set_based:
-            weights = weights * np.array(list(counts.values()), np.float64)[order]
-        parts = []
-        for segment, first, rows in zip(self.segments, self._firsts, found, strict=False):
-            mine = rows[order]
-            is_here = mine >= 0
-            here_allowed = None if allowed is None else allowed[first : first + segment.document_count]
-            if segment.deleted is not None:
-                here_allowed = segment.is_live if here_allowed is None else here_allowed & segment.is_live
-            parts.append(SegmentQuery(segment, first, mine[is_here], weights[is_here], here_allowed))
-        return parts
+        return order, frequencies[order]
 
     def _find_term(self, term: str) -> Iterator[tuple[Segment, list[int]]]:
         for segment in self.segments:
@@ -397,10 +411,11 @@ def _count_terms(terms: Query) -> Mapping[str, float]:
         raise InputError("a query with terms that are no strings", expected="strings", remedy="correct the query")
     if not isinstance(terms, Mapping):
         return Counter(names)
-    if not all(isinstance(weight, int | float) and 0 < weight < inf for weight in terms.values()):
-        raise InputError(
-            "a query with a weight that is no positive number",
-            expected="a finite weight above 0 for each term",
-            remedy="correct the query",
-        )
+    for term, weight in terms.items():
+        if type(weight) not in {int, float} or not 0 < weight <= MOST_WEIGHT:
+            raise InputError(
+                f"the term {term!r} with a weight that is no positive number",
+                expected=f"numbers above 0, at most {MOST_WEIGHT}",
+                remedy="correct the query",
+            )
     return terms
