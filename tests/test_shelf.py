@@ -6,11 +6,13 @@ import ast
 import os
 import subprocess
 import sys
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
 
 import sicetnon
+from sicetnon import sparse
 
 DOCUMENTED = [
     "BothSides",
@@ -55,14 +57,16 @@ def refuse(event, arguments):
 
 sys.addaudithook(refuse)
 __import__(sys.argv[1])
+for name in sys.argv[3:]:
+    getattr(sys.modules[sys.argv[1]], name)
 print("\\n".join(sorted(set(sys.modules) - before)))
 """
 
 
-def import_alone(module: str, *, deaf: bool) -> set[str]:
-    """Import a module in a fresh process and return the names of what that loaded."""
+def import_alone(module: str, *, deaf: bool, names: Sequence[str] = ()) -> set[str]:
+    """Import a module, and some of its names, in a fresh process and return the names of what that loaded."""
     ran = subprocess.run(
-        [sys.executable, "-c", IMPORT_ALONE, module, "deaf" if deaf else ""],
+        [sys.executable, "-c", IMPORT_ALONE, module, "deaf" if deaf else "", *names],
         env={**os.environ, "PYTHONPATH": str(SOURCE.parent)},
         capture_output=True,
         text=True,
@@ -112,8 +116,8 @@ def test_import_does_no_work() -> None:
 
 
 def test_engine_needs_numpy_alone() -> None:
-    """Importing the engine loads NumPy, the standard library, and of ours errors and storage."""
-    loaded = import_alone("sicetnon.sparse", deaf=False)
+    """All that the engine offers loads NumPy, the standard library, and of ours errors, rows and storage."""
+    loaded = import_alone("sicetnon.sparse", deaf=False, names=sparse.__all__)
     foreign = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names)
     of_numpy = {name.partition(".")[0] for name in import_alone("numpy", deaf=False)}
     assert foreign - of_numpy == {"sicetnon"}

@@ -23,7 +23,11 @@ if TYPE_CHECKING:
     from sicetnon.sparse.inputs import build_from_pairs as build_from_pairs
     from sicetnon.sparse.inputs import build_from_tokens as build_from_tokens
     from sicetnon.sparse.scoring import Bm25 as Bm25
+    from sicetnon.sparse.scoring import Bm25L as Bm25L
+    from sicetnon.sparse.scoring import Bm25Plus as Bm25Plus
+    from sicetnon.sparse.scoring import Bm25Robertson as Bm25Robertson
     from sicetnon.sparse.scoring import CollectionStatistics as CollectionStatistics
+    from sicetnon.sparse.scoring import DotProduct as DotProduct
     from sicetnon.sparse.scoring import IdfOverlap as IdfOverlap
     from sicetnon.sparse.scoring import Scoring as Scoring
     from sicetnon.sparse.topk import select_top as select_top
@@ -34,11 +38,15 @@ if TYPE_CHECKING:
 # Loaded when first used: a search from the shell is over in a fraction of a second, and needs nothing of what builds.
 _HOMES = {
     "Bm25": "scoring",
+    "Bm25L": "scoring",
+    "Bm25Plus": "scoring",
+    "Bm25Robertson": "scoring",
     "Budget": "budget",
     "CollectionStatistics": "scoring",
     "Contribution": "explanation",
     "Evaluation": "explanation",
     "Explanation": "explanation",
+    "DotProduct": "scoring",
     "IdfOverlap": "scoring",
     "ScoredDocument": "index",
     "Scoring": "scoring",
