@@ -72,15 +72,18 @@ class Impacts:
         impacts: NDArray[np.float64] = weights * largest
         return impacts
 
+    def is_dense(self, rows: NDArray[np.intp]) -> NDArray[np.bool_]:
+        """Tell which terms are frequent, with a level for every document."""
+        return self.sets.count_documents(rows) > _DENSE_SHARE * self.sets.document_count
+
     def add_up(self, rows: NDArray[np.intp], units: NDArray[np.float64]) -> tuple[NDArray[np.uint16], int]:
         """Return every document's sum in whole numbers, too high, and by how much one may yet be too low.
 
         rows: intp[m], which `bound` was asked for before. units: float64[m], what the largest impact of each counts
         for; a sum is at most 1/128 and m above what they give, and must fit its type.
         """
-        frequencies = self.sets.count_documents(rows)
-        is_dense = frequencies > _DENSE_SHARE * self.sets.document_count
-        sums = self._add_postings(rows[~is_dense], units[~is_dense], frequencies[~is_dense])
+        is_dense = self.is_dense(rows)
+        sums = self._add_postings(rows[~is_dense], units[~is_dense])
         for row, unit in zip(rows[is_dense].tolist(), units[is_dense].tolist(), strict=True):
             factor, shift = _approximate(unit / _HIGHEST_LEVEL)
             products = np.multiply(self._dense[row], factor, dtype=np.uint16)
@@ -91,13 +94,10 @@ class Impacts:
     def look_up(
         self, rows: NDArray[np.intp], units: NDArray[np.float64], ordinals: NDArray[np.intp]
     ) -> NDArray[np.float64]:
-        """Return the sums of some documents alone, in floats, too high: of a rare term all have the largest impact."""
+        """Return what frequent terms add to the sums of some documents: float64, too high."""
         sums = np.zeros(len(ordinals))
         for row, unit in zip(rows.tolist(), units.tolist(), strict=True):
-            if row in self._dense:
-                sums += self._dense[row].take(ordinals) * (unit / _HIGHEST_LEVEL)
-            else:
-                sums += unit
+            sums += self._dense[row].take(ordinals) * (unit / _HIGHEST_LEVEL)
         return sums
 
     def score(
@@ -112,15 +112,13 @@ class Impacts:
         frequencies = _take(self._forward_frequencies, cells)
         return self.scoring.score_postings(weights, frequencies, self._lengths[ordinals], self.statistics)
 
-    def _add_postings(
-        self, rows: NDArray[np.intp], units: NDArray[np.float64], frequencies: NDArray[np.int64]
-    ) -> NDArray[np.uint16]:
+    def _add_postings(self, rows: NDArray[np.intp], units: NDArray[np.float64]) -> NDArray[np.uint16]:
         sums = np.zeros(self.sets.document_count, np.uint16)
         if not len(rows):
             return sums
         ordinals = np.concatenate([self.sets.span(row) for row in rows.tolist()], dtype=np.intp)
         numbers = np.empty(len(ordinals), np.uint16)
-        scratch = np.empty(int(frequencies.max()), np.float32)
+        scratch = np.empty(int(self.sets.count_documents(rows).max()), np.float32)
         end = 0
         for row, unit in zip(rows.tolist(), (units / _HIGHEST_LEVEL).astype(np.float32), strict=True):
             levels = self._levels[self.sets.offsets.item(row) : self.sets.offsets.item(row + 1)]
@@ -141,7 +139,7 @@ class Impacts:
         largest = impacts.max().item()
         # Rounding may leave a level a hair's breadth too low: users of the sums allow for more.
         levels = np.ceil(impacts / largest * _HIGHEST_LEVEL).astype(np.uint8)
-        if len(ordinals) > _DENSE_SHARE * self.sets.document_count:
+        if self.is_dense(np.array([row]))[0]:
             dense = np.zeros(self.sets.document_count, np.uint8)
             dense[ordinals] = levels
             self._dense[row] = dense

@@ -1,9 +1,13 @@
 """The best documents of a query over weighted postings, exactly, or good ones within a budget.
 
-The same two ways as over sets (see `pruning` and `budget`), from impacts of a byte that are never too low. A document's
-sum bounds its score from above; the exact scores of a few good documents bound the k-th best from below; whatever
-stays under that is dropped, and the rest are scored exactly, in the order of the plain sum. Sums leave one whole number
-for the rounding of floats, which is far less.
+All impacts are added up in whole numbers that are never too low (see `impacts`), which takes a fraction of the time of
+the plain sum. The exact scores of the few documents with the highest sums bound the k-th best score from below; what
+has a lower sum than that is dropped, and the rest are scored exactly, in the order of the plain sum. Every comparison
+leaves one whole number for the rounding of floats, which is far less.
+
+Within a budget it is much the same as over sets (see `budget`): some terms are added up, and the rest looked up for the
+documents that are then best. What is left to be looked up are frequent terms, and of these the ones of least weight,
+since weights need not fall with the frequency here.
 """
 
 from __future__ import annotations
@@ -19,9 +23,8 @@ from sicetnon.sparse.topk import bound_kth
 
 _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with all that `Impacts.add_up` may add
 _MOST_TERMS = 4_000
-_POSTINGS_A_SCORE = 100  # cost as much in the plain sum as scoring a document anew
-_LEFT_SHARE = 0.1  # of the query's largest impacts, that the terms left to the bitmaps may have together
-_TERMS_AT_ONCE = 4
+_POSTINGS_A_SCORE = 200  # cost as much in the plain sum as scoring a document anew
+_FEWEST_POSTINGS = 1 / 32  # of the documents: so many are added at least
 
 
 def find_heaviest(
@@ -37,35 +40,24 @@ def find_heaviest(
     rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
     the order of the rows. Ties at the k-th score are all there.
     """
-    source = impacts.sets
     if not _is_large(impacts, rows, weights):
         return None
     factor, units = _scale(impacts, rows, weights)
     if factor == 0:
         return None
-    frequencies = source.count_documents(rows)
-    most = int(frequencies.sum()) // _POSTINGS_A_SCORE
-    added, left = _split(frequencies, units)
-    sums, below = impacts.add_up(rows[added], units[added])
+    most = int(impacts.sets.count_documents(rows).sum()) // _POSTINGS_A_SCORE
+    sums, below = impacts.add_up(rows, units)
     bar(sums, allowed)
-    while True:
-        good = list_at_least(sums, max(int(bound_kth(sums, k, 0)), 1))
-        bound = _score_kth(impacts, good, rows, weights, k=k) if k <= len(good) <= most else 0.0
-        least = int(bound * factor - units[left].sum()) - below - 1
-        if least > 0 and np.count_nonzero(sums >= least) <= most:
-            break
-        if not len(left):
-            return None
-        more, below_more = impacts.add_up(rows[left], units[left])
-        sums += more
-        bar(sums, allowed)
-        added, left, below = np.concatenate([added, left]), left[:0], below + below_more
-    candidates = list_at_least(sums, least)
-    if len(left):
-        totals = sums[candidates] + impacts.look_up(rows[left], units[left], candidates)
-        candidates = candidates[totals >= bound * factor - below - 1]
+    good = list_at_least(sums, max(int(bound_kth(sums, k, 0)), 1))
+    if not k <= len(good) <= most:
+        return None
+    bound = _score_kth(impacts, good, rows, weights, k=k)
+    least = int(bound * factor) - below - 1
+    candidates = list_at_least(sums, max(least, 1))
+    if least < 1 or len(candidates) > most:
+        return None
     scores = impacts.score(candidates, rows, weights)
-    return Pruned(candidates, scores, rows[np.sort(added)], rows[np.sort(left)], bound)
+    return Pruned(candidates, scores, np.sort(rows), rows[:0], bound)
 
 
 def find_heavy(
@@ -82,10 +74,9 @@ def find_heavy(
     rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
     the order of the rows. None where the plain sum is as quick, which does not depend on k either.
     """
-    source = impacts.sets
     if not _is_large(impacts, rows, weights):
         return None
-    order, count = budget.split(source.count_documents(rows), weights, source.document_count)
+    order, count = _order_terms(impacts, rows, weights, budget)
     factor, units = _scale(impacts, rows, weights)
     if factor == 0:
         return None
@@ -109,6 +100,22 @@ def find_heavy(
     return Chosen(best, scores, rows[np.sort(added)], rows[np.sort(left)], candidates)
 
 
+def _order_terms(
+    impacts: Impacts, rows: NDArray[np.intp], weights: NDArray[np.float64], budget: Budget
+) -> tuple[NDArray[np.intp], int]:
+    """Return the places of the terms in the order of adding up, and how many of them are.
+
+    The rare ones come first and are all added; then the frequent ones, which cost the same, by descending weight, until
+    the budget is used up. At least so many are added as to tell documents apart.
+    """
+    is_dense = impacts.is_dense(rows)
+    order = np.lexsort((-weights, is_dense))
+    by_weight = np.searchsorted(np.cumsum(weights[order]), budget.weight * weights.sum(), side="right")
+    frequencies = impacts.sets.count_documents(rows[order])
+    by_postings = np.searchsorted(np.cumsum(frequencies), _FEWEST_POSTINGS * impacts.sets.document_count) + 1
+    return order, min(max(int(by_weight), int(by_postings), int(np.count_nonzero(~is_dense))), len(rows))
+
+
 def _is_large(impacts: Impacts, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> bool:
     """Tell whether a query is one that the plain sum is slow for, and within what whole numbers can tell apart."""
     is_small = impacts.sets.document_count < FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS
@@ -120,18 +127,11 @@ def _scale(impacts: Impacts, rows: NDArray[np.intp], weights: NDArray[np.float64
 
     There is none where the sum of the impacts is infinite, or too near to 0.
     """
-    with np.errstate(over="ignore", divide="ignore"):
+    with np.errstate(over="ignore", divide="ignore", invalid="ignore"):
         largest = impacts.bound(rows, weights)
         factor = np.divide(_LARGEST_SUM, largest.sum())
         units = largest * factor
     return (float(factor) if np.isfinite(factor) else 0.0), units
-
-
-def _split(frequencies: NDArray[np.int64], units: NDArray[np.float64]) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-    """Return which terms to add up, and which to look up: the most frequent."""
-    order = np.argsort(-frequencies, kind="stable")
-    count = int(np.searchsorted(np.cumsum(units[order]), _LEFT_SHARE * units.sum(), side="right"))
-    return order[count:], order[:count]
 
 
 def _score_kth(
