@@ -142,7 +142,7 @@ def test_sparse_search_as_asked(run_cli: RunCli, tmp_path: Path, write_jsonl: Wr
         (["--scoring", "bm25"], Bm25()),
         (["--scoring", "bm25", "--k1", "1.2", "--b", "0", "--mode", "fast"], Bm25(1.2, 0)),
     ):
-        ran = run_cli("sparse", "search", *arguments, *flags, "--format", "trec", "--run-tag", "--mine")
+        ran = run_cli("sparse", "search", *arguments, *flags, "--format", "trec", "--run-tag=--mine")
         assert (ran.status, ran.out) == (0, "")
         found = index.search({"x": 2.5}, scoring=scoring)
         lines = [f"q Q0 {hit.doc_id} {rank} {hit.score!r} --mine\n" for rank, hit in enumerate(found, 1)]
@@ -154,7 +154,7 @@ def test_sparse_help_tells_the_defaults(run_cli: RunCli, monkeypatch: pytest.Mon
     monkeypatch.setenv("COLUMNS", "200")
     shown = run_cli("sparse", "search", "--help").out
     tag = inspect.signature(search_file).parameters["tag"].default
-    for text in (f"saturates in frequency; {Bm25().k1}.", f"discounts length; {Bm25().b}.", f"lines; {tag}."):
+    for text in (f"frequency (default: {Bm25().k1})", f"0 to 1 (default: {Bm25().b})", f"lines (default: {tag})"):
         assert text in shown
 
 

@@ -49,7 +49,7 @@ ask.register(app)
 learn.register(app)
 serve.register(app)
 app.add_typer(index.app, name="index")
-app.add_typer(sparse.app, name="sparse")
+sparse.register(app)
 
 
 def main() -> None:

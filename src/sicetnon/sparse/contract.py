@@ -36,7 +36,7 @@ def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] 
 
     with SparseIndexBuilder(index_dir) as builder:
         for row in read_rows(corpus):
-            doc_id, terms = row.string("doc_id"), _read_terms(row)
+            doc_id, terms = row.string("doc_id"), read_terms(row)
             try:
                 builder.add(doc_id, terms)
             except InputError as error:
@@ -105,7 +105,7 @@ def _rank_rows(
     index: SparseIndex, queries: Iterable[tuple[str, Row]], top_k: int, scoring: Scoring | None, budget: Budget | None
 ) -> Iterator[RankedQuery]:
     for query_id, row in queries:
-        terms = _read_terms(row)
+        terms = read_terms(row)
         try:
             ordinals, scores = index.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
         except InputError as error:
@@ -113,7 +113,7 @@ def _rank_rows(
         yield RankedQuery(query_id, ordinals, scores)
 
 
-def _read_terms(row: Row) -> list[str] | dict[str, float]:
+def read_terms(row: Row) -> list[str] | dict[str, float]:
     """Return the terms of a row; what is in the list or object is left to be checked."""
     terms = row.fields.get("terms")
     return terms if isinstance(terms, dict) else row.items("terms", expected=_TERMS)
