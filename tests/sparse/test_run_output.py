@@ -250,12 +250,13 @@ def test_program_writes_runs(tmp_path: Path, index_dir: Path, queries: Path) -> 
     ("flags", "status", "found"),
     [
         (["--format=trec", "--run-tag=a b"], 1, "error: the run tag 'a b'"),
-        (["--scoring=bm25", "--b=2"], 1, "error: BM25 with"),
-        (["--scoring=bm25", "--k1=nan"], 1, "error: BM25 with"),
+        (["--scoring=bm25", "--b=2"], 2, "--b: 2 is not from 0 to 1"),
+        (["--scoring=bm25", "--k1=nan"], 2, "--k1: nan is not at least 0"),
         (["--k1=1"], 2, "--k1 and --b are for --scoring bm25"),
         (["--b=0"], 2, "--k1 and --b are for --scoring bm25"),
         (["--run-tag=x"], 2, "--run-tag is for --format trec"),
         (["--format=xml"], 2, "invalid choice"),
+        (["--top-k=-1"], 2, "--top-k: -1 is not at least 0"),
         (["--scoring=cosine"], 2, "invalid choice"),
     ],
 )

@@ -204,11 +204,13 @@ def test_commands(tmp_path: Path, queries: Path, capsys: pytest.CaptureFixture[s
 
 def test_command_errors(tmp_path: Path, index_dir: Path, queries: Path, capsys: pytest.CaptureFixture[str]) -> None:
     """An error is one line on standard error and exit status 1, also where a name has line breaks in it."""
-    arguments = ["search", "--index-dir", str(index_dir), "--queries", str(queries), "--output", str(tmp_path / "r")]
+    arguments = ["search", "--queries", str(queries), "--output", str(tmp_path / "r"), "--index-dir"]
     assert command.main(["build", "--corpus", str(tmp_path / "no\nfile"), "--index-dir", str(tmp_path / "o")]) == 1
-    assert command.main([*arguments, "--top-k", "-1"]) == 1
+    assert command.main([*arguments, str(tmp_path / "no\nindex")]) == 1
+    (tmp_path / "r").mkdir()
+    assert command.main([*arguments, str(index_dir)]) == 1
     lines = capsys.readouterr().err.splitlines()
-    assert len(lines) == 2
+    assert len(lines) == 3
     assert all(line.startswith("error: ") for line in lines)
 
 
