@@ -108,10 +108,11 @@ class ForwardIndex:
                 chosen = ordinals[places]
                 first_cells = self._starts[chosen] - np.arange(len(chosen)) * numbers.shape[1]
                 added = weigh(first_cells[documents] + found, chosen[documents], added)
-            impacts = np.zeros((len(rows), len(numbers)))
+            # Along the first axis NumPy adds whole rows one after another: the order of the plain sum. A single column
+            # it would add in pairs, hence a second one.
+            impacts = np.zeros((len(rows), max(len(numbers), 2)))
             impacts[terms, documents] = added
-            # Along the first axis NumPy adds whole rows one after another: the order of the plain sum.
-            scores[places] = np.add.reduce(impacts, axis=0)
+            scores[places] = np.add.reduce(impacts, axis=0)[: len(numbers)]
         return scores
 
     def _read_tables(
