@@ -192,6 +192,18 @@ def test_changed_index_equals_a_fresh_build(bags: list[Bag], deleted: list[int],
         assert search(merged, query, 50, scoring=DotProduct()) == expected
 
 
+def test_counts_are_left_when_weights_are_deleted(tmp_path: Path) -> None:
+    """Merged after the last document with a fraction is gone, an index is one of counts, as a fresh build is."""
+    build_at(tmp_path / "index", [("a", {"x": 0.5}), ("b", {"x": 2, "y": 1})])
+    with SparseIndexWriter(tmp_path / "index") as open_writer:
+        open_writer.delete("a")
+        open_writer.merge()
+        open_writer.commit()
+    index = SparseIndex.open(tmp_path / "index")
+    assert files_of(index).files == files_of(build_at(tmp_path / "fresh", [("b", {"x": 2, "y": 1})])).files
+    assert [doc_id for doc_id, _ in search(index, ["x"], 9, scoring=Bm25())] == ["b"]
+
+
 # How it is searched
 
 
@@ -339,8 +351,9 @@ def test_sums_are_never_too_low(seed: int, dense_share: float, spread: int) -> N
         assert (sums <= exact + roundings).all()
         dense = np.flatnonzero(found.is_dense(part.rows))
         looked_up = found.look_up(part.rows[dense], units[dense], np.arange(51))
-        some = found.score(np.arange(51), part.rows[dense], part.weights[dense]) * factor
-        assert (looked_up + 0.5 >= some).all()
+        if len(dense):
+            some = found.score(np.arange(51), part.rows[dense], part.weights[dense]) * factor
+            assert (looked_up + 0.5 >= some).all()
 
 
 @given(st.floats(0, weighted._LARGEST_SUM / 255))
@@ -372,7 +385,28 @@ def test_scores_at_the_ends_of_float64(
         scores = index.scores(query, scoring=DotProduct())
         expected = SparseOracle.rank(dict(zip(dict(name_all(bags)), scores.tolist(), strict=True)), 5)
         assert search(index, query, 5, scoring=DotProduct()) == expected
-    assert (looks[0] is None) == (extreme < 1e-310)
+        assert search(index, query, 20, scoring=DotProduct(), budget=Budget(1, 20))[:5] == expected
+    assert (looks[0] is None) == (looks[1] is None) == (extreme < 1e-310)
+
+
+@pytest.mark.parametrize("dense_share", [0.0, 1.0])
+def test_narrowed_candidates_have_the_best(
+    build: Build, no_cost: pytest.MonkeyPatch, looks: list[Any], dense_share: float
+) -> None:
+    """Of documents that sums can hardly tell apart, the best k are scored, whatever k is."""
+    no_cost.setattr(impacts, "_DENSE_SHARE", dense_share)
+    rng = np.random.default_rng(4)
+    bags = []
+    for _ in range(300):
+        levels = rng.integers(100, 256, 8) + rng.choice([0, 1e-4, 1 - 1e-4], 8)
+        bags.append({f"t{term}": level for term, level in enumerate(levels.tolist())})
+    index, oracle = build(name_all(bags)), WeightedOracle(name_all(bags))
+    for _ in range(100):
+        query = {f"t{term}": float(10 ** rng.uniform(-3, 0)) for term in range(8)}
+        expected = SparseOracle.rank(oracle.score_products(query), 5)
+        for k in (1, 2, 5):
+            assert search(index, query, k, scoring=DotProduct(), budget=Budget(1, 300)) == expected[:k]
+    assert all(len(found.ordinals) < 100 for found in looks)
 
 
 def test_budget_for_everything(build: Build, no_cost: pytest.MonkeyPatch, looks: list[Any]) -> None:
