@@ -76,10 +76,10 @@ def test_legal_index(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_e
 def prune_small_indexes(patch: pytest.MonkeyPatch) -> None:
     """Have a small index pruned, and budgeted, as a large one is."""
     patch.setattr(bitmaps, "_DOCUMENTS_A_POSTING", 4)
-    patch.setattr(pruning, "_FEWEST_DOCUMENTS", 1)
+    patch.setattr(pruning, "_LEAST_WORK", 0)
     patch.setattr(pruning, "_MOST_CANDIDATES", 1.0)
     patch.setattr(pruning, "_POSTINGS_A_SCORE", 1)
-    patch.setattr(budget, "FEWEST_DOCUMENTS", 1)
+    patch.setattr(budget, "_LEAST_WORK", 0)
     patch.setattr(budget, "_FEWEST_POSTINGS", 0.0)
     patch.setattr(topk, "_GROUPS_PER_RESULT", 1)
     patch.setattr(topk, "_FEWEST_GROUPS", 4)

@@ -126,8 +126,8 @@ def test_another_kind(small_index: Path) -> None:
         "sentence-spans.npy",
         "document-vectors.npy",
         "lexical/manifest.json",
-        "lexical/generation-000001/tie-rank.npy",
-        "lexical/generation-000001/postings.npy",
+        "lexical/generation-000001/segment-000001/tie-rank.npy",
+        "lexical/generation-000001/segment-000001/postings.npy",
     ],
 )
 def test_truncated_and_missing_files(small_index: Path, tmp_path: Path, name: str) -> None:

@@ -32,6 +32,13 @@ def no_fsync() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(autouse=True)
+def little_work(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the engine leave things out of some thousand documents already: that this is slower does not matter here."""
+    monkeypatch.setattr(pruning, "_LEAST_WORK", 4_096)
+    monkeypatch.setattr(budget, "_LEAST_WORK", 4_096)
+
+
 @pytest.fixture
 def build(tmp_path: Path) -> Callable[[Documents], SparseIndex]:
     """Build an index of documents given as (ID, terms) and open it."""
@@ -92,11 +99,11 @@ def free_of_cost() -> Callable[[pytest.MonkeyPatch], None]:
 def set_no_cost(patch: pytest.MonkeyPatch) -> None:
     """Patch all that makes the engine take the plain sum where that is quicker."""
     patch.setattr(bitmaps, "_DOCUMENTS_A_POSTING", 1_000_000)
-    patch.setattr(pruning, "_FEWEST_DOCUMENTS", 1)
+    patch.setattr(pruning, "_LEAST_WORK", 0)
     patch.setattr(pruning, "_MOST_CANDIDATES", 1.0)
     patch.setattr(pruning, "_POSTINGS_A_SCORE", 1)
-    patch.setattr(budget, "FEWEST_DOCUMENTS", 1)
-    patch.setattr(weighted, "FEWEST_DOCUMENTS", 1)
+    patch.setattr(budget, "_LEAST_WORK", 0)
+    patch.setattr(weighted, "_FEWEST_DOCUMENTS", 1)
     patch.setattr(weighted, "_POSTINGS_A_SCORE", 1)
     patch.setattr(budget, "_FEWEST_POSTINGS", 0.0)
     patch.setattr(topk, "_GROUPS_PER_RESULT", 1)

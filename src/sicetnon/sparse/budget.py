@@ -19,8 +19,9 @@ from sicetnon.sparse.sums import SetPostings, bar, list_highest
 _MOST_BYTE_TERMS = 64
 _LARGEST_SUM = 60_000
 _MOST_TERMS = 4_000
-FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
+_LEAST_WORK = 150_000  # postings, and documents: with less, the plain sum is quicker
 _FEWEST_POSTINGS = 1 / 32  # of the documents: so many are always added, costing less than all the rest
+_MOST_SCORED = 2.5  # candidates for one that is asked for: with fewer, all are scored at once
 _MOST_OVER = 4  # candidates for one that the budget names: ties at the edge are taken in, up to this
 
 
@@ -53,7 +54,8 @@ class Budget:
     ) -> tuple[NDArray[np.intp], int]:
         """Return the places of the terms, rarest first, and how many of them are added up for all documents."""
         order = np.argsort(frequencies, kind="stable")
-        by_weight = np.searchsorted(np.cumsum(weights[order]), self.weight * weights.sum(), side="right")
+        cumulated = np.cumsum(weights[order])
+        by_weight = np.searchsorted(cumulated, self.weight * cumulated[-1], side="right")
         by_postings = np.searchsorted(np.cumsum(frequencies[order]), _FEWEST_POSTINGS * document_count)
         return order, max(int(by_weight), int(by_postings), 1)
 
@@ -104,14 +106,17 @@ def find_good(
     rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
     the order of the rows. None where the plain sum is as quick, which does not depend on k either.
     """
-    if source.document_count < FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
+    frequencies = source.count_documents(rows)
+    is_small = int(frequencies.sum()) + source.document_count < _LEAST_WORK
+    if is_small or len(rows) > _MOST_TERMS or weights.min() <= 0:
         return None
-    order, count = budget.split(source.count_documents(rows), weights, source.document_count)
+    order, count = budget.split(frequencies, weights, source.document_count)
     while True:
         added, left = order[:count], order[count:]
         places = source.bitmaps.find(rows[left])
         # Where bitmaps tell all the rest, the sums have to tell candidates apart finely; else the forward index does.
-        is_fine = len(added) > _MOST_BYTE_TERMS or bool((places >= 0).all())
+        looks_up = bool((places >= 0).all())
+        is_fine = looks_up or len(added) > _MOST_BYTE_TERMS
         factor = _LARGEST_SUM / weights.sum() if is_fine else (255 - len(added) / 2) / weights[added].sum()
         whole = np.rint(weights * factor)
         sums = source.add_postings(rows[added], whole[added].astype(np.uint16 if is_fine else np.uint8))
@@ -123,9 +128,9 @@ def find_good(
             return None
         count = min(2 * count, len(rows))  # by so few terms, too many documents look the same
     best = candidates
-    if len(best) > k:
+    if len(best) > (1 if looks_up else _MOST_SCORED) * k:
         # Which are the k best is seen by whole numbers, each off by half a unit a term, before those few are scored.
-        if (places >= 0).all():
+        if looks_up:
             totals = sums[best] + source.bitmaps.weigh(places, whole[left].astype(np.int64), best)
         else:
             fine = np.rint(weights * (_LARGEST_SUM / weights.sum())).astype(np.uint16)

@@ -23,8 +23,8 @@ class Evaluation:
     method: "plain", every posting of the query's terms was added up; "pruned", only those of `added` terms were, and
     the `left` terms were looked up for the documents that could still be among the best; "budget", the same for the
     documents that were best by the added terms. scored: how many documents were scored in full. bound: under "pruned",
-    no document that was not scored reaches that score, and as many as were asked for do. is_scored: whether this
-    document was among them.
+    no allowed document that was not scored reaches that score, and as many as were asked for do. is_scored: whether
+    this document was among them. is_allowed: whether the search's filter lets it through.
     """
 
     method: Literal["plain", "pruned", "budget"]
@@ -33,10 +33,13 @@ class Evaluation:
     scored: int
     bound: float | None
     is_scored: bool
+    is_allowed: bool = True
 
     def __str__(self) -> str:
         """Say it in a sentence."""
         terms = f"the {len(self.added)} rarest of {len(self.added) + len(self.left)} terms"
+        if not self.is_allowed:
+            return "The filter does not let this document through."
         if self.method == "plain":
             return "Every posting of the query's terms was added up: nothing was left out."
         start = f"{terms.capitalize()} were added up for all documents, and "

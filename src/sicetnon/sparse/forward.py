@@ -76,7 +76,7 @@ class ForwardIndex:
         table = np.zeros(self._term_count, np.uint16)
         table[rows] = whole
         sums = np.empty(len(ordinals), np.int64)
-        for places, numbers in self._read_tables(ordinals, table):
+        for places, numbers in self._read_tables(ordinals, table, at_once=_CELLS_AT_ONCE):
             # Four sums side by side in each 8-byte word: no carry reaches the next, as none outgrows its 16 bits.
             lanes = np.add.reduce(numbers.view(np.uint64), axis=1)
             sums[places] = lanes.view(np.uint16).reshape(-1, 4).sum(axis=1, dtype=np.int64)
@@ -99,7 +99,7 @@ class ForwardIndex:
         table = np.zeros(self._term_count, np.uint16)
         table[rows] = np.arange(1, len(rows) + 1)
         scores = np.empty(len(ordinals))
-        for places, numbers in self._read_tables(ordinals, table):
+        for places, numbers in self._read_tables(ordinals, table, at_once=_CELLS_AT_ONCE // max(len(rows), 1)):
             found = np.flatnonzero(numbers != 0)
             terms = numbers.ravel()[found].astype(np.intp) - 1
             documents = found // numbers.shape[1]
@@ -116,18 +116,19 @@ class ForwardIndex:
         return scores
 
     def _read_tables(
-        self, ordinals: NDArray[np.intp], table: NDArray[np.uint16]
+        self, ordinals: NDArray[np.intp], table: NDArray[np.uint16], *, at_once: int
     ) -> Iterator[tuple[slice | NDArray[np.intp], NDArray[np.uint16]]]:
         """Yield what the table, by term row, says of the documents' terms: places in `ordinals`, and a row for each.
 
-        A row is as wide as the longest document among them needs, with 0 in what is too much.
+        A row is as wide as the longest document among them needs, with 0 in what is too much; at most `at_once` rows.
         """
         starts = self._starts[ordinals]
         lengths = self._starts[ordinals + 1] - starts
         if not len(lengths):
             return
         longest = int(lengths.max())
-        if len(lengths) * longest <= min(2 * int(lengths.sum()) + _SPARE_CELLS, _CELLS_AT_ONCE):
+        most = min(2 * int(lengths.sum()) + _SPARE_CELLS, _CELLS_AT_ONCE)
+        if len(lengths) * longest <= most and len(lengths) <= at_once:
             yield slice(None), self._read_table(starts, lengths, longest, table)
             return
         order = np.argsort(lengths, kind="stable")  # so that a table holds documents of about one length
@@ -135,7 +136,8 @@ class ForwardIndex:
         first = 0
         while first < len(order):
             width = max(2 * int(widths[first]), 1)
-            last = min(int(np.searchsorted(widths, width, side="right")), first + max(_CELLS_AT_ONCE // width, 1))
+            most = max(min(_CELLS_AT_ONCE // width, at_once), 1)
+            last = min(int(np.searchsorted(widths, width, side="right")), first + most)
             places = order[first:last]
             yield places, self._read_table(starts[places], widths[first:last], int(widths[last - 1]), table)
             first = last

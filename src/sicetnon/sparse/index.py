@@ -273,15 +273,16 @@ class SparseIndex:
         from sicetnon.sparse.explanation import Evaluation
 
         terms = part.segment.terms
+        is_allowed = part.allowed is None or bool(part.allowed[local])
         if found is None:
             added = tuple(terms[row] for row in part.rows.tolist())
-            return Evaluation("plain", added, (), part.segment.document_count, None, is_scored=True)
+            return Evaluation("plain", added, (), part.segment.document_count, None, is_allowed, is_allowed)
         added, left = (tuple(terms[row] for row in rows.tolist()) for rows in (found.added, found.left))
         if isinstance(found, Chosen):
             is_scored = bool((found.candidates == local).any())
-            return Evaluation("budget", added, left, len(found.candidates), None, is_scored=is_scored)
+            return Evaluation("budget", added, left, len(found.candidates), None, is_scored, is_allowed)
         is_scored = bool((found.ordinals == local).any())
-        return Evaluation("pruned", added, left, len(found.ordinals), found.bound, is_scored=is_scored)
+        return Evaluation("pruned", added, left, len(found.ordinals), found.bound, is_scored, is_allowed)
 
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document."""

@@ -27,7 +27,7 @@ _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with what
 _LARGEST_STEPS = 240  # of a document's unpacked bitmaps: within uint8, with half a step more a term
 _MOST_UNPACKED = 28
 _MOST_TERMS = 4_000
-_FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
+_LEAST_WORK = 300_000  # postings, and documents: with less, the plain sum is quicker
 _LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
 _TERMS_AT_ONCE = 4
 # Scoring a document anew costs as much as adding so many postings: where that is more than the plain sum, it is taken.
@@ -64,9 +64,9 @@ def find_best(
     the order of the rows. Ties at the k-th score are all there.
     """
     count = source.document_count
-    if count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS or weights.min() <= 0:
-        return None
     frequencies = source.count_documents(rows)
+    if frequencies.sum() + count < _LEAST_WORK or len(rows) > _MOST_TERMS or weights.min() <= 0:
+        return None
     factor = _LARGEST_SUM / weights.sum()
     whole = np.rint(weights * factor).astype(np.int64)
     slack = len(rows) + 1
@@ -103,7 +103,8 @@ def find_best(
     if len(candidates) > most:
         return None
     scores = source.forward.score(candidates, rows, weights)
-    bound_score = (bound - slack) / factor
+    # What was dropped had a whole sum below bound - slack, and k have one of at least the bound; each is off by m/2.
+    bound_score = (bound - len(rows) / 2 - 1) / factor
     return Pruned(candidates, scores, rows[np.sort(added)], rows[np.sort(left)], bound_score)
 
 
@@ -135,7 +136,7 @@ def _unpack(
     below = above = 0
     for start in range(0, len(places), _MOST_UNPACKED):
         part = slice(start, start + _MOST_UNPACKED)
-        step = -(-int(whole[part].sum()) // _LARGEST_STEPS)
+        step = max(-(-int(whole[part].sum()) // _LARGEST_STEPS), 1)
         steps = np.rint(whole[part] / step).astype(np.uint8)
         errors = whole[part] - step * steps.astype(np.int64)
         below += int(errors[errors > 0].sum())

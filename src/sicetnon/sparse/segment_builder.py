@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import ExitStack
 from itertools import chain
 from numbers import Real
 from typing import Any
@@ -43,9 +44,13 @@ class SegmentBuilder:
         self._row_counts: list[NDArray[np.int64]] = []  # distinct terms by document
         self._highest_frequency = 1
         (writer.folder / folder).mkdir()
-        self._postings = PostingSpill(writer.folder / folder / "postings.spill")
-        self._forward = NumberSpill(writer.folder / folder / "forward.spill")
-        self._forward_frequencies = NumberSpill(writer.folder / folder / "forward-frequencies.spill")
+        with ExitStack() as opened:  # closed again if a later one cannot be created
+            self._postings = PostingSpill(writer.folder / folder / "postings.spill")
+            opened.callback(self._postings.remove)
+            self._forward = NumberSpill(writer.folder / folder / "forward.spill")
+            opened.callback(self._forward.remove)
+            self._forward_frequencies = NumberSpill(writer.folder / folder / "forward-frequencies.spill")
+            opened.pop_all()
 
     def __len__(self) -> int:
         """Return the number of documents so far."""

@@ -20,6 +20,7 @@ Whole = TypeVar("Whole", np.uint8, np.uint16)
 
 # A bitmap costs as much to unpack and add as this share of all documents, posting by posting.
 _UNPACKED_SHARE = 1 / 13
+_POSTINGS_AT_ONCE = 32_768
 
 
 class SetPostings(NamedTuple):
@@ -47,6 +48,26 @@ class SetPostings(NamedTuple):
             ordinals = np.concatenate([self.span(row) for row in rows.tolist()], dtype=np.intp)
             np.add.at(sums, ordinals, np.repeat(whole, self.count_documents(rows)))
         return sums
+
+    def add_weights(self, scores: NDArray[np.float64], rows: NDArray[np.intp], weights: NDArray[np.float64]) -> None:
+        """Add each term's weight to the scores of its documents, one term after another.
+
+        A call costs as much as some thousand postings, so short ones go together; their order stays.
+        """
+        counts = self.count_documents(rows)
+        ends = np.cumsum(counts)
+        first = 0
+        while first < len(rows):
+            held = int(ends[first - 1]) if first else 0
+            last = max(int(np.searchsorted(ends, held + _POSTINGS_AT_ONCE, side="right")), first + 1)
+            # Cast first: NumPy adds at machine-size ordinals on its fast path, 1.0 ns a posting, against 1.5 at int32
+            # ones and 3.0 for `scores[ordinals] += weight`; the cast itself is 0.2.
+            if last == first + 1:
+                np.add.at(scores, self.span(int(rows[first])).astype(np.intp), weights[first])
+            else:
+                ordinals = np.concatenate([self.span(row) for row in rows[first:last].tolist()], dtype=np.intp)
+                np.add.at(scores, ordinals, np.repeat(weights[first:last], counts[first:last]))
+            first = last
 
     def is_unpacked(self, frequencies: NDArray[np.int64], places: NDArray[np.intp]) -> NDArray[np.bool_]:
         """Tell which terms are cheaper to add by their bitmaps; `places` says where those are, -1 for none."""

@@ -16,12 +16,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.budget import FEWEST_DOCUMENTS, Budget
+from sicetnon.sparse.budget import Budget
 from sicetnon.sparse.index import BUDGET, Query, SparseIndex
 
 _SHARES = tuple(step / 20 for step in range(6, 20))
 _CANDIDATES = (100, 150, 200, 250, 300, 400, 500, 700, 1_000, 1_400, 2_000, 2_800, 4_000, 5_600, 8_000)
 _MOST_QUERIES = 256
+_FEWEST_DOCUMENTS = 4_096  # with fewer, every search is exact
 _TOP = 10
 _POSTING_COST, _CANDIDATE_COST, _LOOK_UP_COST = 1.6, 400.0, 3.0  # nanoseconds; looking up is a term of a candidate
 _SAMPLES = 96
@@ -86,7 +87,7 @@ def tune_by_documents(index: SparseIndex) -> dict[str, dict[str, float | int]]:
 
     The queries are every other term of some documents, spread evenly. Real ones are harder, so somewhat more is wanted.
     """
-    if index.document_count < FEWEST_DOCUMENTS:
+    if index.document_count < _FEWEST_DOCUMENTS:
         return {}
     ordinals = np.unique(np.linspace(0, index.ordinal_count - 1, _SAMPLES).astype(np.intp))
     queries = [terms[::_EVERY_OTHER] for terms in map(index.read_terms, ordinals.tolist()) if terms]

@@ -15,7 +15,7 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import NDArray
 
-from sicetnon.sparse.budget import FEWEST_DOCUMENTS, Budget, Chosen
+from sicetnon.sparse.budget import Budget, Chosen
 from sicetnon.sparse.impacts import Impacts
 from sicetnon.sparse.pruning import Pruned
 from sicetnon.sparse.sums import bar, list_at_least, list_highest
@@ -24,6 +24,7 @@ from sicetnon.sparse.topk import bound_kth
 _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with all that `Impacts.add_up` may add
 _MOST_TERMS = 4_000
 _POSTINGS_A_SCORE = 200  # cost as much in the plain sum as scoring a document anew
+_FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
 _FEWEST_POSTINGS = 1 / 32  # of the documents: so many are added at least
 
 
@@ -110,7 +111,8 @@ def _order_terms(
     """
     is_dense = impacts.is_dense(rows)
     order = np.lexsort((-weights, is_dense))
-    by_weight = np.searchsorted(np.cumsum(weights[order]), budget.weight * weights.sum(), side="right")
+    cumulated = np.cumsum(weights[order])
+    by_weight = np.searchsorted(cumulated, budget.weight * cumulated[-1], side="right")
     frequencies = impacts.sets.count_documents(rows[order])
     by_postings = np.searchsorted(np.cumsum(frequencies), _FEWEST_POSTINGS * impacts.sets.document_count) + 1
     return order, min(max(int(by_weight), int(by_postings), int(np.count_nonzero(~is_dense))), len(rows))
@@ -118,7 +120,7 @@ def _order_terms(
 
 def _is_large(impacts: Impacts, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> bool:
     """Tell whether a query is one that the plain sum is slow for, and within what whole numbers can tell apart."""
-    is_small = impacts.sets.document_count < FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS
+    is_small = impacts.sets.document_count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS
     return not is_small and bool(weights.min() > 0)
 
 
