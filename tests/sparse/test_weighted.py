@@ -409,6 +409,20 @@ def test_narrowed_candidates_have_the_best(
     assert all(len(found.ordinals) < 100 for found in looks)
 
 
+@pytest.mark.parametrize("budget", [None, Budget(1, 9)])
+def test_many_impacts_below_the_unit(
+    build: Build, no_cost: pytest.MonkeyPatch, looks: list[Any], budget: Budget | None
+) -> None:
+    """A document that is best by many frequent terms, each too light for whole numbers, is scored."""
+    no_cost.setattr(impacts, "_DENSE_SHARE", 0.3)
+    light = {f"light{term}": 0.9 for term in range(20)}
+    bags = [{"heavy": 1.0} | dict.fromkeys(light, 1.0), {"heavy": 1.0, "middle": 1.0}, *[dict.fromkeys(light, 1.0)] * 8]
+    query = {"heavy": 57_000, "middle": 10} | light
+    ((doc_id, score),) = search(build(name_all(bags)), query, 1, scoring=DotProduct(), budget=budget)
+    assert (doc_id, score) == ("d0000", pytest.approx(57_018))
+    assert looks[-1] is not None
+
+
 def test_budget_for_everything(build: Build, no_cost: pytest.MonkeyPatch, looks: list[Any]) -> None:
     """With all weight and a candidate for each document the ranking is the exact one."""
     del no_cost
