@@ -30,6 +30,7 @@ _MOST_TERMS = 4_000
 _LEAST_WORK = 300_000  # postings, and documents: with less, the plain sum is quicker
 _LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
 _TERMS_AT_ONCE = 4
+_SAMPLED = 8_192
 # Scoring a document anew costs as much as adding so many postings: where that is more than the plain sum, it is taken.
 _POSTINGS_A_SCORE = 400
 _MOST_CANDIDATES = 1 / 128  # of the documents: with more, some of the terms left are added up as well
@@ -84,7 +85,8 @@ def find_best(
             break
         if not len(left):
             return None
-        more, left = left[:_TERMS_AT_ONCE], left[_TERMS_AT_ONCE:]
+        number = _count_more(sums, least, weights_left, frequencies[left])
+        more, left = left[:number], left[number:]
         below_more, above_more = _unpack(source, sums, whole[more], places[more])
         bar(sums, allowed)
         below, above, bound = below + below_more, above + above_more, bound - above_more
@@ -118,6 +120,19 @@ def _split(
     if has_none.any():
         count = int(has_none.argmax())
     return order[count:], order[:count][::-1]
+
+
+def _count_more(sums: NDArray[np.uint16], least: int, whole: NDArray[np.int64], frequencies: NDArray[np.int64]) -> int:
+    """Return how many of the terms left to add up so that few enough documents are candidates, by a sample's sums.
+
+    Adding a term raises the least sum of a candidate by its weight, and sums, on average, by its share of that.
+    """
+    sample = np.sort(sums[:: len(sums) // _SAMPLED + 1])
+    raised = least + np.cumsum(whole - whole * frequencies // len(sums))
+    counts = len(sample) - np.searchsorted(sample, raised)
+    # A third of what may be, as the sums near the top rise more than the average.
+    enough = np.flatnonzero((raised > 0) & (counts <= _MOST_CANDIDATES / 3 * len(sample)))
+    return int(enough[0]) + 1 if len(enough) else len(whole)
 
 
 def _add_up(
