@@ -12,7 +12,7 @@ class Contribution:
 
     term: str
     document_frequency: int
-    frequency: int
+    frequency: float
     impact: float
 
 
