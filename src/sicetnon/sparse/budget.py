@@ -21,7 +21,6 @@ _LARGEST_SUM = 60_000
 _MOST_TERMS = 4_000
 _LEAST_WORK = 150_000  # postings, and documents: with less, the plain sum is quicker
 _FEWEST_POSTINGS = 1 / 32  # of the documents: so many are always added, costing less than all the rest
-_MOST_SCORED = 2.5  # candidates for one that is asked for: with fewer, all are scored at once
 _MOST_OVER = 4  # candidates for one that the budget names: ties at the edge are taken in, up to this
 
 
@@ -128,7 +127,7 @@ def find_good(
             return None
         count = min(2 * count, len(rows))  # by so few terms, too many documents look the same
     best = candidates
-    if len(best) > (1 if looks_up else _MOST_SCORED) * k:
+    if len(best) > k:
         # Which are the k best is seen by whole numbers, each off by half a unit a term, before those few are scored.
         if looks_up:
             totals = sums[best] + source.bitmaps.weigh(places, whole[left].astype(np.int64), best)

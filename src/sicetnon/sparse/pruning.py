@@ -20,17 +20,19 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
-from sicetnon.sparse.sums import SetPostings, bar, list_at_least
-from sicetnon.sparse.topk import bound_kth
+from sicetnon.sparse.sums import SetPostings, bar, list_at_least, list_good
 
 _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with what all the rounding may add
 _LARGEST_STEPS = 240  # of a document's unpacked bitmaps: within uint8, with half a step more a term
 _MOST_UNPACKED = 28
 _MOST_TERMS = 4_000
 _LEAST_WORK = 300_000  # postings, and documents: with less, the plain sum is quicker
-_LEFT_SHARE = 0.1  # of the query's weight, that the terms left to the bitmaps may have together
+_LEFT_SHARE = 0.12  # of the query's weight, that the terms left to the bitmaps may have together
 _TERMS_AT_ONCE = 4
 _SAMPLED = 8_192
+_GOOD_PER_RESULT = 10  # listed for a bound: often that is all who can be among the best
+_PRIMED_PER_RESULT = 2
+_NEVER = 2**16
 # Scoring a document anew costs as much as adding so many postings: where that is more than the plain sum, it is taken.
 _POSTINGS_A_SCORE = 400
 _MOST_CANDIDATES = 1 / 128  # of the documents: with more, some of the terms left are added up as well
@@ -77,7 +79,8 @@ def find_best(
     bar(sums, allowed)
     weights_left = whole[left]
     most = int(frequencies.sum()) // _POSTINGS_A_SCORE
-    bound = _bound_full(source.bitmaps, sums, places[left], weights_left, k) - above
+    good, floor = list_good(sums, _GOOD_PER_RESULT * k)
+    bound = _bound_full(source.bitmaps, good, sums[good], places[left], weights_left, k=k) - above
     while True:
         missing = int(weights_left.sum())
         least = bound - missing - slack - below
@@ -87,11 +90,12 @@ def find_best(
             return None
         number = _count_more(sums, least, weights_left, frequencies[left])
         more, left = left[:number], left[number:]
+        floor = _NEVER  # of sums that have changed, nothing is listed
         below_more, above_more = _unpack(source, sums, whole[more], places[more])
         bar(sums, allowed)
         below, above, bound = below + below_more, above + above_more, bound - above_more
         added, weights_left = np.concatenate([added, more]), whole[left]
-    candidates = list_at_least(sums, least)
+    candidates = good[sums[good] >= least] if least >= floor else list_at_least(sums, least)
     totals = sums[candidates].astype(np.int64)
     for start in range(0, len(left), _TERMS_AT_ONCE):
         part = slice(start, start + _TERMS_AT_ONCE)
@@ -161,11 +165,19 @@ def _unpack(
 
 
 def _bound_full(
-    bitmaps: TermBitmaps, sums: NDArray[np.uint16], places: NDArray[np.intp], whole: NDArray[np.int64], k: int
+    bitmaps: TermBitmaps,
+    good: NDArray[np.intp],
+    values: NDArray[np.uint16],
+    places: NDArray[np.intp],
+    whole: NDArray[np.int64],
+    *,
+    k: int,
 ) -> int:
-    """Return the k-th best full sum of some good documents; 0 if none is cheap."""
-    good = list_at_least(sums, max(int(bound_kth(sums, k, 0)), 1))
-    if not k <= len(good) <= _MOST_CANDIDATES * len(sums):
+    """Return the k-th best full sum of the best of some good documents, by their sums so far; 0 if they are too few."""
+    if len(good) < k:
         return 0
-    totals = sums[good] + bitmaps.weigh(places, whole, good)
+    if len(good) > _PRIMED_PER_RESULT * k:
+        least = np.partition(values, len(values) - _PRIMED_PER_RESULT * k)[len(values) - _PRIMED_PER_RESULT * k]
+        good, values = good[values >= least], values[values >= least]
+    totals = values + bitmaps.weigh(places, whole, good)
     return int(np.partition(totals, len(totals) - k)[len(totals) - k])

@@ -30,6 +30,8 @@ if TYPE_CHECKING:
 
 _MOST_SCORINGS = 2  # that impacts are kept of
 
+_MOST_PRELOADED = 2**27  # bytes: of larger files a batch of queries leaves most pages untouched
+
 
 class Segment:
     """An open segment; memory-mapped, safe from many threads.
@@ -98,9 +100,10 @@ class Segment:
         return by_rank
 
     def preload(self) -> None:
-        """Map all pages of the large files at once."""
+        """Map all pages of the large files at once, where that costs less than mapping them as they are touched."""
         for array in (self.postings, self.sets.bitmaps.bits, self.forward.rows):
-            preload(array)
+            if array.nbytes <= _MOST_PRELOADED:
+                preload(array)
 
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document that is not deleted, -1 where there is none with that ID."""

@@ -93,12 +93,21 @@ def list_at_least(sums: NDArray[Whole], least: int) -> NDArray[np.intp]:
     return ordinals if whole == len(is_high) else np.append(ordinals, np.flatnonzero(is_high[whole:]) + whole)
 
 
+def list_good(sums: NDArray[Whole], wanted: int) -> tuple[NDArray[np.intp], int]:
+    """Return all documents with sums of at least some number, ascending, and that number, which is above 0.
+
+    They are as many as wanted, or some more; fewer only where fewer have sums above 0.
+    """
+    least = max(int(bound_kth(sums, wanted, 0)), 1)
+    return list_at_least(sums, least), least
+
+
 def list_highest(sums: NDArray[Whole], wanted: int) -> NDArray[np.intp]:
     """Return the ordinals of the documents with the highest sums above 0, ascending: so many, and all ties at the last.
 
     Fewer only where there are fewer.
     """
-    found = list_at_least(sums, max(int(bound_kth(sums, wanted, 0)), 1))
+    found, _ = list_good(sums, wanted)
     if len(found) > wanted:
         values = sums[found].astype(np.uint16)  # the smallest that NumPy partitions at full speed
         found = found[values >= np.partition(values, len(values) - wanted)[len(values) - wanted]]
