@@ -294,7 +294,7 @@ class SparseIndex:
         raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
 
     def preload(self) -> None:
-        """Map the pages of files up to 128 MiB at once: it pays before hundreds of queries; cold files are read whole."""
+        """Map all pages of files up to 128 MiB: this pays before hundreds of queries; cold files are read whole."""
         for segment in self.segments:
             segment.preload()
 
