@@ -29,7 +29,8 @@ class Budget:
     """How much of a query is looked at.
 
     weight: the share of the query's weight (the sum of its terms' weights) that is added up for all documents, rarest
-    terms first; above 0, at most 1. candidates: how many of the documents that are then best are scored in full.
+    terms first; above 0, at most 1. Where postings have weights, all rare terms are added, then the heaviest of the
+    frequent ones. candidates: how many of the documents that are then best are scored in full.
     """
 
     weight: float = 0.8
