@@ -20,12 +20,17 @@ COMMANDS = sorted(
 def test_library_example_runs(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    """The ten lines of library code run as they stand and print one line for each of their two documents."""
-    (code,) = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
+    """The library's code runs as it stands: one line for each of two documents, and what the engine looked at."""
+    library, engine = re.findall(r"```python\n(.*?)```", README, re.DOTALL)
     monkeypatch.chdir(tmp_path)
-    exec(compile(code, "README.md", "exec"), {})
+    exec(compile(library, "README.md", "exec"), {})
     printed = capsys.readouterr().out.splitlines()
     assert {line.split(" v. ")[0] for line in printed} == {"Green", "Hill"}
+    names: dict[str, object] = {}
+    exec(compile(engine, "README.md", "exec"), names)
+    assert capsys.readouterr().out == "Every posting of the query's terms was added up: nothing was left out.\n"
+    assert [hit.doc_id for hit in names["exact"]] == [hit.doc_id for hit in names["fast"]] == ["d1", "d2"]
+    assert [hit.doc_id for hit in names["bm25"]] == ["d2"]
 
 
 @pytest.mark.parametrize(("command", "arguments"), COMMANDS)
