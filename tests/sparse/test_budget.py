@@ -232,3 +232,22 @@ def test_property(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
 
     hold()
     assert sum(look is not None for look in looks) > 300
+
+
+@pytest.mark.parametrize("bitmaps_of", ["all", "the frequent half"])
+def test_rounding_does_not_hide_the_best(no_cost, make_sets, bitmaps_of: str) -> None:
+    """The best document's terms are all rounded down, another's all up: whole numbers alone would swap the two."""
+    del no_cost
+    weights = np.array([1000.49] * 20 + [999.51] * 20 + [5.0, 0.0, 0.0])
+    weights[41:] = (60_000 - weights.sum()) / 2  # so that one unit is 1
+    has = np.zeros((16, 43), np.bool_)
+    has[0, :20] = True  # 20,009.8, in whole numbers 20,000
+    has[1, 20:41] = True  # 19,995.2, in whole numbers 20,005
+    has[14, 41] = has[15, 42] = True
+    with_bitmap = np.ones(43, np.bool_)
+    if bitmaps_of != "all":
+        with_bitmap[::2] = False
+    found = budget.find_good(make_sets(has, with_bitmap), np.arange(43), weights, Budget(0.01, 2), k=1)
+    assert found is not None
+    assert found.ordinals[np.argmax(found.scores)] == 0
+    assert found.scores.max() == pytest.approx(20_009.8)

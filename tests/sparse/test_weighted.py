@@ -311,7 +311,6 @@ def test_bm25_against_oracle(free_of_cost: Callable[..., None], looks: list[Any]
 
 def set_all(free_of_cost: Callable[..., None], patch: pytest.MonkeyPatch, ways: Mapping[str, float]) -> None:
     free_of_cost(patch)
-    patch.setattr(weighted, "_FEWEST_POSTINGS", 0.0)
     for name, value in ways.items():
         patch.setattr(impacts, name, value)
 

@@ -15,6 +15,7 @@ from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
 from sicetnon.sparse.sums import SetPostings, bar, list_highest
+from sicetnon.sparse.topk import find_kth
 
 _MOST_BYTE_TERMS = 64
 _LARGEST_SUM = 60_000
@@ -30,7 +31,8 @@ class Budget:
 
     weight: the share of the query's weight (the sum of its terms' weights) that is added up for all documents, rarest
     terms first; above 0, at most 1. Where postings have weights, all rare terms are added, then the heaviest of the
-    frequent ones. candidates: how many of the documents that are then best are scored in full.
+    frequent ones. candidates: how many of the documents that are then best are scored in full, in each segment. Where
+    fewer documents have any of the terms added, or too many look the same by them, more terms are added.
     """
 
     weight: float = 0.8
@@ -49,28 +51,30 @@ class Budget:
         """Return the fields as JSON values."""
         return {"weight": self.weight, "candidates": self.candidates}
 
-    def split(
-        self, frequencies: NDArray[np.int64], weights: NDArray[np.float64], document_count: int
-    ) -> tuple[NDArray[np.intp], int]:
-        """Return the places of the terms, rarest first, and how many of them are added up for all documents."""
-        order = np.argsort(frequencies, kind="stable")
-        cumulated = np.cumsum(weights[order])
+    def count_added(self, frequencies: NDArray[np.int64], weights: NDArray[np.float64], document_count: int) -> int:
+        """Return how many of a query's terms, in the order given, are added up for all documents."""
+        cumulated = np.cumsum(weights)
         by_weight = np.searchsorted(cumulated, self.weight * cumulated[-1], side="right")
-        by_postings = np.searchsorted(np.cumsum(frequencies[order]), _FEWEST_POSTINGS * document_count)
-        return order, max(int(by_weight), int(by_postings), 1)
+        by_postings = np.searchsorted(np.cumsum(frequencies), _FEWEST_POSTINGS * document_count)
+        return min(max(int(by_weight), int(by_postings) + 1), len(weights))
 
-    def allows(self, candidates: NDArray[np.intp]) -> bool:
-        """Tell whether these are few enough to be scored: some more than are named, for ties."""
-        return len(candidates) <= _MOST_OVER * self.candidates
+    def is_met(self, candidates: NDArray[np.intp], left: NDArray[np.intp]) -> bool:
+        """Tell whether these are as many as are to be scored, some more for ties, or all there are.
+
+        By too few terms, too many documents look the same, or too few have any.
+        """
+        is_enough = len(candidates) >= self.candidates or not len(left)
+        return is_enough and len(candidates) <= _MOST_OVER * self.candidates
 
     def reckon(
         self, source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> tuple[int, int, bool]:
         """Return how many postings a query adds up, how many terms are left, and whether bitmaps tell those."""
-        frequencies = source.count_documents(rows)
-        order, count = self.split(frequencies, weights, source.document_count)
+        order = np.argsort(source.count_documents(rows), kind="stable")
+        frequencies = source.count_documents(rows)[order]
+        count = self.count_added(frequencies, weights[order], source.document_count)
         left = rows[order[count:]]
-        return int(frequencies[order[:count]].sum()), len(left), bool((source.bitmaps.find(left) >= 0).all())
+        return int(frequencies[:count].sum()), len(left), bool((source.bitmaps.find(left) >= 0).all())
 
     @classmethod
     def from_json(cls, fields: Mapping[str, Any]) -> Self:
@@ -92,6 +96,12 @@ class Chosen(NamedTuple):
     candidates: NDArray[np.intp]
 
 
+def is_bounded(source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> bool:
+    """Tell whether a budget bounds a query: not where the plain sum is as quick."""
+    work = int(source.count_documents(rows).sum()) + source.document_count
+    return work >= _LEAST_WORK and 0 < len(rows) <= _MOST_TERMS and bool(weights.min() > 0)
+
+
 def find_good(
     source: SetPostings,
     rows: NDArray[np.intp],
@@ -106,11 +116,11 @@ def find_good(
     rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
     the order of the rows. None where the plain sum is as quick, which does not depend on k either.
     """
-    frequencies = source.count_documents(rows)
-    is_small = int(frequencies.sum()) + source.document_count < _LEAST_WORK
-    if is_small or len(rows) > _MOST_TERMS or weights.min() <= 0:
+    if not is_bounded(source, rows, weights):
         return None
-    order, count = budget.split(frequencies, weights, source.document_count)
+    frequencies = source.count_documents(rows)
+    order = np.argsort(frequencies, kind="stable")
+    count = budget.count_added(frequencies[order], weights[order], source.document_count)
     while True:
         added, left = order[:count], order[count:]
         places = source.bitmaps.find(rows[left])
@@ -122,11 +132,11 @@ def find_good(
         sums = source.add_postings(rows[added], whole[added].astype(np.uint16 if is_fine else np.uint8))
         bar(sums, allowed)
         candidates = list_highest(sums, budget.candidates)
-        if budget.allows(candidates):
+        if budget.is_met(candidates, left):
             break
         if not len(left):
             return None
-        count = min(2 * count, len(rows))  # by so few terms, too many documents look the same
+        count = min(2 * count, len(rows))
     best = candidates
     if len(best) > k:
         # Which are the k best is seen by whole numbers, each off by half a unit a term, before those few are scored.
@@ -135,7 +145,6 @@ def find_good(
         else:
             fine = np.rint(weights * (_LARGEST_SUM / weights.sum())).astype(np.uint16)
             totals = source.forward.sum_whole(best, rows, fine)
-        kth = int(np.partition(totals, len(totals) - k)[len(totals) - k])
-        best = best[totals >= kth - len(rows) - 1]
+        best = best[totals >= find_kth(totals, k) - len(rows) - 1]
     scores = source.forward.score(best, rows, weights)
     return Chosen(best, scores, rows[np.sort(added)], rows[np.sort(left)], candidates)

@@ -21,6 +21,7 @@ from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.sums import SetPostings, bar, list_at_least, list_good
+from sicetnon.sparse.topk import find_kth
 
 _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with what all the rounding may add
 _LARGEST_STEPS = 240  # of a document's unpacked bitmaps: within uint8, with half a step more a term
@@ -80,6 +81,8 @@ def find_best(
     weights_left = whole[left]
     most = int(frequencies.sum()) // _POSTINGS_A_SCORE
     good, floor = list_good(sums, _GOOD_PER_RESULT * k)
+    if len(good) < k:
+        return None
     bound = _bound_full(source.bitmaps, good, sums[good], places[left], weights_left, k=k) - above
     while True:
         missing = int(weights_left.sum())
@@ -93,7 +96,7 @@ def find_best(
         floor = _NEVER  # of sums that have changed, nothing is listed
         below_more, above_more = _unpack(source, sums, whole[more], places[more])
         bar(sums, allowed)
-        below, above, bound = below + below_more, above + above_more, bound - above_more
+        below, above = below + below_more, above + above_more
         added, weights_left = np.concatenate([added, more]), whole[left]
     candidates = good[sums[good] >= least] if least >= floor else list_at_least(sums, least)
     totals = sums[candidates].astype(np.int64)
@@ -104,7 +107,7 @@ def find_best(
         kept = totals >= bound - missing - slack - below
         candidates, totals = candidates[kept], totals[kept]
     if len(totals) > k:  # now that all are summed in full, they give a better bound themselves
-        bound = max(bound, int(np.partition(totals, len(totals) - k)[len(totals) - k]) - above)
+        bound = max(bound, int(find_kth(totals, k)) - above)
         candidates = candidates[totals >= bound - slack - below]
     if len(candidates) > most:
         return None
@@ -173,11 +176,9 @@ def _bound_full(
     *,
     k: int,
 ) -> int:
-    """Return the k-th best full sum of the best of some good documents, by their sums so far; 0 if they are too few."""
-    if len(good) < k:
-        return 0
+    """Return the k-th best full sum of the best of some good documents (k or more), by their sums so far."""
     if len(good) > _PRIMED_PER_RESULT * k:
-        least = np.partition(values, len(values) - _PRIMED_PER_RESULT * k)[len(values) - _PRIMED_PER_RESULT * k]
+        least = find_kth(values, _PRIMED_PER_RESULT * k)
         good, values = good[values >= least], values[values >= least]
     totals = values + bitmaps.weigh(places, whole, good)
-    return int(np.partition(totals, len(totals) - k)[len(totals) - k])
+    return int(find_kth(totals, k))

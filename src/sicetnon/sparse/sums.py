@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 
 from sicetnon.sparse.bitmaps import TermBitmaps
 from sicetnon.sparse.forward import ForwardIndex
-from sicetnon.sparse.topk import bound_kth
+from sicetnon.sparse.topk import bound_kth, find_kth
 
 Whole = TypeVar("Whole", np.uint8, np.uint16)
 
@@ -110,5 +110,5 @@ def list_highest(sums: NDArray[Whole], wanted: int) -> NDArray[np.intp]:
     found, _ = list_good(sums, wanted)
     if len(found) > wanted:
         values = sums[found].astype(np.uint16)  # the smallest that NumPy partitions at full speed
-        found = found[values >= np.partition(values, len(values) - wanted)[len(values) - wanted]]
+        found = found[values >= find_kth(values, wanted)]
     return found

@@ -33,6 +33,11 @@ def select_top(
     return candidates[order]
 
 
+def find_kth(values: NDArray[Any], k: int) -> Any:
+    """Return the k-th highest of some values (any real dtype), k from 1 to their number."""
+    return np.partition(values, len(values) - k)[len(values) - k]
+
+
 def bound_kth(scores: NDArray[Any], k: int, floor: float) -> float:
     """Return a lower bound of the k-th highest score (any real dtype), `floor` where none is cheap."""
     groups = max(_GROUPS_PER_RESULT * k, _FEWEST_GROUPS)
@@ -43,7 +48,7 @@ def bound_kth(scores: NDArray[Any], k: int, floor: float) -> float:
     maxima = scores[: width * groups].reshape(width, groups).max(axis=0)
     if maxima.dtype == np.uint8:
         maxima = maxima.astype(np.uint16)  # the smallest that NumPy partitions at full speed
-    return float(np.partition(maxima, groups - k)[groups - k])
+    return float(find_kth(maxima, k))
 
 
 def _drop_beyond(
@@ -51,7 +56,7 @@ def _drop_beyond(
 ) -> NDArray[np.intp]:
     """Return the k best candidates, in any order."""
     values = scores[candidates]
-    kth = np.partition(values, len(values) - k)[len(values) - k]
+    kth = find_kth(values, k)
     above, tied = candidates[values > kth], candidates[values == kth]
     missing = k - len(above)
     if missing < len(tied):

@@ -2,8 +2,8 @@
 
 More weight and more candidates both find more, so for each share of weight, from the least, the fewest candidates that
 reach the wanted overlap are sought in one walk along the edge between what reaches it and what does not. Of the budgets
-on the edge, that of least cost is taken, by the measured cost of a posting and of a candidate: the same queries give
-the same budget on any machine.
+on the edge, that of least cost is taken, by the cost of a posting and of a candidate as once measured: the budget does
+not depend on the clock or on what else the machine does.
 """
 
 from __future__ import annotations
@@ -16,13 +16,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.budget import Budget
+from sicetnon.sparse.budget import Budget, is_bounded
 from sicetnon.sparse.index import BUDGET, Query, SparseIndex
 
 _SHARES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 _CANDIDATES = (100, 150, 200, 250, 300, 400, 500, 700, 1_000, 1_400, 2_000, 2_800, 4_000)
 _MOST_QUERIES = 256
-_FEWEST_DOCUMENTS = 4_096  # with fewer, every search is exact
 _TOP = 10
 _POSTING_COST, _CANDIDATE_COST, _LOOK_UP_COST = 1.6, 400.0, 3.0  # nanoseconds; looking up is a term of a candidate
 _SAMPLES = 64
@@ -52,8 +51,8 @@ def tune(
     """Return the cheapest budget that reaches the wanted overlaps with the exact answers, for sets of terms.
 
     overlap, overlap_top: mean shares, above 0 and at most 1, of the `top_k` best and of the ten best. At most 256
-    queries are looked at, the first ones; those that match nothing do not count. Where no budget reaches them, the
-    widest is returned.
+    queries are looked at, the first ones; those that any budget answers exactly do not count, and where that is all of
+    them, the budget is the one for any index. Where no budget reaches what is wanted, the widest is returned.
     """
     if not 0 < overlap <= 1 or not 0 < overlap_top <= 1 or top_k < 1:
         raise InputError(
@@ -61,14 +60,12 @@ def tune(
             expected="shares above 0 and at most 1, and at least 1 document",
             remedy="correct them",
         )
-    samples = []
-    for terms in islice(queries, _MOST_QUERIES):
-        names = list(terms)
-        best, _ = index.rank(names, top_k=top_k)
-        if len(best):
-            samples.append((names, best))
-    if not samples:
+    names = [list(terms) for terms in islice(queries, _MOST_QUERIES)]
+    if not any(len(part.rows) for terms in names for part in index.plan(terms)):
         raise InputError("no query that matches a document", expected="sample queries", remedy="check the queries")
+    samples = [(terms, index.rank(terms, top_k=top_k)[0]) for terms in names if _is_bounded(index, terms)]
+    if not samples:
+        return Tuned(Budget(), top_k, len(names), 1.0, 1.0)
     sizes = [size for size in _CANDIDATES if size >= top_k] or [top_k]
     reached: list[tuple[float, Tuned]] = []
     share, size = 0, len(sizes) - 1
@@ -87,13 +84,16 @@ def tune_by_documents(index: SparseIndex) -> dict[str, dict[str, float | int]]:
 
     The queries are every other term of some documents, spread evenly. Real ones are harder, so somewhat more is wanted.
     """
-    if index.document_count < _FEWEST_DOCUMENTS:
-        return {}
     ordinals = np.unique(np.linspace(0, index.ordinal_count - 1, _SAMPLES).astype(np.intp))
-    queries = [terms[::_EVERY_OTHER] for terms in map(index.read_terms, ordinals.tolist()) if terms]
-    if not queries:
+    queries = [terms[::_EVERY_OTHER] for terms in map(index.read_terms, ordinals.tolist())]
+    if not any(_is_bounded(index, terms) for terms in queries):
         return {}
     return {BUDGET: tune(index, queries, overlap=_OWN_OVERLAP, overlap_top=_OWN_OVERLAP_TOP).budget.to_json()}
+
+
+def _is_bounded(index: SparseIndex, terms: list[str]) -> bool:
+    """Tell whether a budget bounds what a search for the terms looks at."""
+    return any(is_bounded(part.segment.sets, part.rows, part.weights) for part in index.plan(terms))
 
 
 def _measure(

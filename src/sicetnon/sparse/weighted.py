@@ -18,14 +18,13 @@ from numpy.typing import NDArray
 from sicetnon.sparse.budget import Budget, Chosen
 from sicetnon.sparse.impacts import Impacts
 from sicetnon.sparse.pruning import Pruned
-from sicetnon.sparse.sums import bar, list_at_least, list_highest
-from sicetnon.sparse.topk import bound_kth
+from sicetnon.sparse.sums import bar, list_at_least, list_good, list_highest
+from sicetnon.sparse.topk import find_kth
 
 _LARGEST_SUM = 58_000  # of a document's whole numbers: within uint16, with all that `Impacts.add_up` may add
 _MOST_TERMS = 4_000
 _POSTINGS_A_SCORE = 200  # cost as much in the plain sum as scoring a document anew
 _FEWEST_DOCUMENTS = 4_096  # with fewer, the plain sum is quicker
-_FEWEST_POSTINGS = 1 / 32  # of the documents: so many are added at least
 
 
 def find_heaviest(
@@ -47,9 +46,11 @@ def find_heaviest(
     if factor == 0:
         return None
     most = int(impacts.sets.count_documents(rows).sum()) // _POSTINGS_A_SCORE
+    if most < k:
+        return None
     sums, below = impacts.add_up(rows, units)
     bar(sums, allowed)
-    good = list_at_least(sums, max(int(bound_kth(sums, k, 0)), 1))
+    good, _ = list_good(sums, k)
     if not k <= len(good) <= most:
         return None
     bound = _score_kth(impacts, good, rows, weights, k=k)
@@ -77,7 +78,12 @@ def find_heavy(
     """
     if not _is_large(impacts, rows, weights):
         return None
-    order, count = _order_terms(impacts, rows, weights, budget)
+    is_dense = impacts.is_dense(rows)
+    # The rare terms come first and are all added; then the frequent ones, which cost the same, by descending weight.
+    order = np.lexsort((-weights, is_dense))
+    frequencies = impacts.sets.count_documents(rows[order])
+    count = budget.count_added(frequencies, weights[order], impacts.sets.document_count)
+    count = max(count, int(np.count_nonzero(~is_dense)))
     factor, units = _scale(impacts, rows, weights)
     if factor == 0:
         return None
@@ -86,40 +92,23 @@ def find_heavy(
         sums, below = impacts.add_up(rows[added], units[added])
         bar(sums, allowed)
         candidates = list_highest(sums, budget.candidates)
-        if budget.allows(candidates):
+        if budget.is_met(candidates, left):
             break
         if not len(left):
             return None
-        count = min(2 * count, len(rows))  # by so few terms, too many documents look the same
+        count = min(2 * count, len(rows))
     best = candidates
     if len(best) > k:
         totals = sums[best] + impacts.look_up(rows[left], units[left], best)
-        good = best[totals >= np.partition(totals, len(totals) - k)[len(totals) - k]]
+        good = best[totals >= find_kth(totals, k)]
         bound = _score_kth(impacts, good, rows, weights, k=k)
         best = best[totals >= bound * factor - below - 1]
     scores = impacts.score(best, rows, weights)
     return Chosen(best, scores, rows[np.sort(added)], rows[np.sort(left)], candidates)
 
 
-def _order_terms(
-    impacts: Impacts, rows: NDArray[np.intp], weights: NDArray[np.float64], budget: Budget
-) -> tuple[NDArray[np.intp], int]:
-    """Return the places of the terms in the order of adding up, and how many of them are.
-
-    The rare ones come first and are all added; then the frequent ones, which cost the same, by descending weight, until
-    the budget is used up. At least so many are added as to tell documents apart.
-    """
-    is_dense = impacts.is_dense(rows)
-    order = np.lexsort((-weights, is_dense))
-    cumulated = np.cumsum(weights[order])
-    by_weight = np.searchsorted(cumulated, budget.weight * cumulated[-1], side="right")
-    frequencies = impacts.sets.count_documents(rows[order])
-    by_postings = np.searchsorted(np.cumsum(frequencies), _FEWEST_POSTINGS * impacts.sets.document_count) + 1
-    return order, min(max(int(by_weight), int(by_postings), int(np.count_nonzero(~is_dense))), len(rows))
-
-
 def _is_large(impacts: Impacts, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> bool:
-    """Tell whether a query is one that the plain sum is slow for, and within what whole numbers can tell apart."""
+    """Tell whether the documents are many, and a query within what whole numbers can tell apart."""
     is_small = impacts.sets.document_count < _FEWEST_DOCUMENTS or len(rows) > _MOST_TERMS
     return not is_small and bool(weights.min() > 0)
 
@@ -141,4 +130,4 @@ def _score_kth(
 ) -> float:
     """Return the k-th best score of some documents."""
     scores = impacts.score(ordinals, rows, weights)
-    return float(np.partition(scores, len(scores) - k)[len(scores) - k])
+    return float(find_kth(scores, k))
