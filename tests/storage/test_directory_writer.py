@@ -15,14 +15,22 @@ import numpy as np
 import pytest
 
 import sicetnon
-from sicetnon.errors import IndexDirectoryError, IndexForeign, IndexLocked, IndexTooNew, IndexTooOld
-from sicetnon.storage import FORMAT_VERSION, DirectoryWriter, StoredDirectory
+from sicetnon.errors import (
+    IndexDamaged,
+    IndexDirectoryError,
+    IndexForeign,
+    IndexLocked,
+    IndexNotFound,
+    IndexTooNew,
+    IndexTooOld,
+)
+from sicetnon.storage import FORMAT_VERSION, DirectoryWriter, StoredDirectory, change_settings
 
 NUMBERS = np.arange(5, dtype=np.int64)
 _IMPORTS = """
 import os, sys, numpy
 from sicetnon.errors import IndexDirectoryError
-from sicetnon.storage import DirectoryWriter
+from sicetnon.storage import DirectoryWriter, change_settings
 """
 
 
@@ -285,6 +293,130 @@ def test_nested_index_directory(tmp_path: Path) -> None:
     stored.verify()
     assert "inner/generation-000001/numbers.npy" in stored.manifest.files
     assert StoredDirectory.open(stored.folder / "inner", kind="numbers").counts == {"numbers": 5}
+
+
+def link_all(path: Path) -> None:
+    """Commit a generation of a new file and one of the generation before."""
+    before = StoredDirectory.open(path, kind="numbers")
+    with DirectoryWriter(path, kind="numbers") as writer:
+        writer.link(before, "numbers.npy", as_name="old/numbers.npy")
+        writer.save("new/numbers.npy", NUMBERS)
+        writer.commit({}, {})
+
+
+@pytest.fixture
+def synced(monkeypatch: pytest.MonkeyPatch) -> set[int]:
+    """Note the inode of whatever is forced to disk."""
+    noted: set[int] = set()
+    monkeypatch.setattr(os, "fsync", lambda descriptor: noted.add(os.fstat(descriptor).st_ino))
+    return noted
+
+
+def refuse_links(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have the system refuse hard links, as some file systems and kernels do."""
+
+    def refuse(*_: object) -> None:
+        raise PermissionError(errno.EPERM, "Operation not permitted")
+
+    monkeypatch.setattr(os, "link", refuse)
+
+
+def test_links_are_not_written_again(tmp_path: Path, synced: set[int]) -> None:
+    """A file of an earlier generation is the same file in the next one, on disk already."""
+    write_numbers(tmp_path)
+    inode = (tmp_path / "generation-000001" / "numbers.npy").stat().st_ino
+    synced.clear()
+    link_all(tmp_path)
+    stored = StoredDirectory.open(tmp_path, kind="numbers")
+    assert stored.path("old/numbers.npy").stat().st_ino == inode
+    assert inode not in synced
+    stored.verify()
+
+
+def test_copies_in_place_of_links_are_forced_to_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, synced: set[int]
+) -> None:
+    """Where no link can be made, the copy is forced to disk before the manifest names it, like any new file."""
+    write_numbers(tmp_path)
+    refuse_links(monkeypatch)
+    synced.clear()
+    link_all(tmp_path)
+    stored = StoredDirectory.open(tmp_path, kind="numbers")
+    assert set(stored.manifest.files) == {"old/numbers.npy", "new/numbers.npy"}
+    assert {stored.path(name).stat().st_ino for name in stored.manifest.files} <= synced
+    stored.verify()
+
+
+@pytest.mark.parametrize("is_copied", [False, True])
+def test_altered_file_stays_seen(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, *, is_copied: bool) -> None:
+    """A file that was altered before it was taken over has the checksum of what was written first."""
+    write_numbers(tmp_path)
+    file = tmp_path / "generation-000001" / "numbers.npy"
+    file.write_bytes(file.read_bytes()[:-1] + b"x")
+    if is_copied:
+        refuse_links(monkeypatch)
+    link_all(tmp_path)
+    with pytest.raises(IndexDamaged, match=r"old/numbers\.npy;"):
+        StoredDirectory.open(tmp_path, kind="numbers").verify()
+
+
+def test_settings_change_and_files_stay(tmp_path: Path) -> None:
+    """Some settings are set, the others and the files stay, in the same generation."""
+    write_numbers(tmp_path)
+    change_settings(tmp_path, kind="numbers", settings={"colour": "red"})
+    stored = StoredDirectory.open(tmp_path, kind="numbers")
+    assert (stored.settings, stored.manifest.generation) == ({"step": 1, "colour": "red"}, 1)
+    stored.verify()
+    assert sorted(p.name for p in tmp_path.iterdir()) == ["generation-000001", "manifest.json", "write.lock"]
+
+
+def test_settings_of_a_locked_index(tmp_path: Path) -> None:
+    """While a writer is at work no setting changes."""
+    write_numbers(tmp_path)
+    with DirectoryWriter(tmp_path, kind="numbers"):
+        before = snapshot(tmp_path)
+        with pytest.raises(IndexLocked, match="one writer at a time"):
+            change_settings(tmp_path, kind="numbers", settings={"step": 2})
+        assert snapshot(tmp_path) == before
+
+
+def test_settings_of_what_is_no_such_index(tmp_path: Path) -> None:
+    """An index of another kind, a directory of other files, and none at all are refused, and nothing is written."""
+    write_numbers(tmp_path / "letters", kind="letters")
+    (tmp_path / "thesis").mkdir()
+    (tmp_path / "thesis" / "thesis.txt").write_text("ten years of work")
+    before = snapshot(tmp_path)
+    for name, error in (("letters", IndexForeign), ("thesis", IndexForeign), ("none", IndexNotFound)):
+        with pytest.raises(error, match=name):
+            change_settings(tmp_path / name, kind="numbers", settings={"step": 2})
+    assert snapshot(tmp_path) == before
+
+
+def test_settings_on_a_full_disk(tmp_path: Path) -> None:
+    """A manifest that cannot be written is one clear error; the old one stays, and nothing beside it."""
+    write_numbers(tmp_path)
+    before = snapshot(tmp_path)
+    ran = run_python(
+        "try:\n"
+        "    change_settings(sys.argv[1], kind='numbers', settings={'step': 2})\n"
+        "except IndexDirectoryError as error:\n"
+        "    print(error)",
+        tmp_path,
+        file_size=100,
+    )
+    assert "cannot be written (File too large)" in ran.stdout
+    assert snapshot(tmp_path) == before
+
+
+def test_settings_of_an_unwritable_directory(tmp_path: Path) -> None:
+    """Where no lock can be taken no setting changes, and the error says why."""
+    write_numbers(tmp_path)
+    (tmp_path / "write.lock").unlink()
+    (tmp_path / "write.lock").mkdir()  # as good as a read-only directory, and stops root too
+    before = snapshot(tmp_path)
+    with pytest.raises(IndexDirectoryError, match=r"cannot be written \(Is a directory\)"):
+        change_settings(tmp_path, kind="numbers", settings={"step": 2})
+    assert snapshot(tmp_path) == before
 
 
 def run_python(code: str, path: Path, *, file_size: int | None = None) -> subprocess.CompletedProcess[str]:

@@ -2,17 +2,21 @@
 
 from __future__ import annotations
 
+import errno
 import hashlib
+import io
 import json
+import mmap
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from numpy.lib import format as npy
 
 from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooNew
-from sicetnon.storage import FORMAT_VERSION, DirectoryWriter, StoredDirectory, open_stored
+from sicetnon.storage import FORMAT_VERSION, DirectoryWriter, StoredDirectory, open_stored, preload
 
 
 @pytest.fixture
@@ -213,6 +217,108 @@ def test_array_header_that_does_not_fit(index: Path, header: bytes) -> None:
     file.write_bytes(header.ljust(127) + b"\n" + bytes(20))
     with pytest.raises(IndexDamaged, match=r"five\.npy"):
         open_numbers(index).array("five.npy")
+
+
+def put(index: Path, name: str, content: bytes) -> StoredDirectory:
+    """Replace a file by one that another writer of manifests would list, and open the index."""
+    (index / "generation-000001" / name).write_bytes(content)
+    entry = {"bytes": len(content), "sha256": hashlib.sha256(content).hexdigest()}
+    edit_manifest(index, lambda fields: fields["files"].update({name: entry}))
+    return open_numbers(index)
+
+
+def save(array: np.ndarray, *, version: tuple[int, int] = (1, 0)) -> bytes:
+    """Return an array as NumPy saves it."""
+    file = io.BytesIO()
+    npy.write_array(file, array, version=version)
+    return file.getvalue()
+
+
+FIVE = np.arange(5, dtype=np.int32)
+
+
+def test_header_as_numpy_writes_it(index: Path) -> None:
+    """What NumPy saves of a plain array is read, of one, two or no axes."""
+    for array in (FIVE, np.arange(6.0).reshape(2, 3), np.array(7, np.uint8), np.array([True, False])):
+        found = put(index, "five.npy", save(array)).array("five.npy")
+        assert (found.shape, found.dtype, found.tolist()) == (array.shape, array.dtype, array.tolist())
+
+
+REFUSED = {
+    "version 2": save(FIVE, version=(2, 0)),
+    "version 2 in name only": save(FIVE).replace(b"NUMPY\x01", b"NUMPY\x02"),
+    "version 3": save(FIVE, version=(3, 0)),
+    "objects": save(np.array([None, "x"], object)),
+    "Fortran order": save(np.arange(6).reshape(2, 3).T),
+    "big-endian": save(FIVE.astype(">i4")),
+    "text": save(np.array(["a", "bc"])),
+    "records": save(np.zeros(2, [("x", np.int32)])),
+    "complex": save(np.zeros(2, np.complex128)),
+    "other spelling": save(FIVE).replace(b"(5,), }", b"(5,)}  "),
+    "more behind": save(FIVE).replace(b"(5,), }  ", b"(5,), } x"),
+    "no such type": save(FIVE).replace(b"'<i4'", b"'<i5'"),
+    "cut off": save(FIVE)[:60],
+}
+
+
+@pytest.mark.parametrize("content", REFUSED.values(), ids=REFUSED)
+def test_header_that_is_refused(index: Path, content: bytes) -> None:
+    """A header that is not what we write is refused as such, also where the file is listed with its size."""
+    with pytest.raises(IndexDamaged, match=r"five\.npy has no readable array header; expected a plain \.npy file"):
+        put(index, "five.npy", content).array("five.npy")
+
+
+@pytest.mark.parametrize(
+    ("shape", "size"),
+    [
+        ("(6,)", "152"),
+        ("(4,)", "144"),
+        ("()", "132"),
+        ("(0,)", "128"),
+        ("(4294967296, 4294967296)", "73,786,976,294,838,206,592"),
+    ],
+)
+def test_header_that_lies(index: Path, shape: str, size: str) -> None:
+    """A shape that the file is too short or too long for is refused, also one that no 64 bits hold the size of."""
+    written = save(FIVE)
+    before, _, after = written[:128].partition(b"(5,)")
+    header = (before + shape.encode() + after.rstrip()).ljust(127) + b"\n"
+    with pytest.raises(IndexDamaged, match=rf"five\.npy has a header for {size} bytes; expected 148 bytes"):
+        put(index, "five.npy", header + written[128:]).array("five.npy")
+
+
+class NotedMap(mmap.mmap):
+    """A mapped file that notes what is advised of it, and perhaps refuses it."""
+
+    error: OSError | None = None
+
+    def madvise(self, option: int) -> None:  # type: ignore[override]
+        self.advised = option
+        if self.error is not None:
+            raise self.error
+
+
+@pytest.mark.parametrize("error", [None, OSError(errno.EINVAL, "Invalid argument")])
+def test_preload_of_mapped_arrays(tmp_path: Path, error: OSError | None) -> None:
+    """All pages of the file are asked for, through whatever view of it; a system that cannot is no error."""
+    (tmp_path / "file").write_bytes(bytes(8192))
+    with (tmp_path / "file").open("rb") as file:
+        content = NotedMap(file.fileno(), 0, access=mmap.ACCESS_READ)
+    content.error = error
+    array = np.frombuffer(content, np.int32, offset=128)
+    for view in (array, array[16:].reshape(2, -1)):
+        content.advised = None
+        preload(view)
+        assert content.advised == 22  # MADV_POPULATE_READ
+
+
+def test_preload_of_any_array(index: Path) -> None:
+    """An array of an index is as it was; one in memory, an empty one and a view of bytes are left alone."""
+    stored = open_numbers(index)
+    for array in (stored.array("five.npy"), stored.array("none.npy"), FIVE[1:], np.frombuffer(b"abcd", np.int32)):
+        before = array.tolist()
+        preload(array)
+        assert array.tolist() == before
 
 
 def test_array_of_other_type_or_length(index: Path) -> None:

@@ -53,7 +53,8 @@ class DirectoryWriter:
         self._generation = 0
         self._is_committing = False
         self._is_damaged = False
-        self._linked: dict[str, FileEntry] = {}
+        self._taken: dict[str, FileEntry] = {}  # from earlier generations, with what their manifest says of them
+        self._copied: set[str] = set()  # those of them that are no links
         self._lock: WriteLock | None = None
 
     @property
@@ -136,9 +137,10 @@ class DirectoryWriter:
                 if error.errno in _WRITE_ERRORS:
                     raise
                 shutil.copyfile(stored.path(name), target)
+                self._copied.add(as_name)
         except OSError as error:
             raise self._explain(error) from error
-        self._linked[as_name] = stored.manifest.files[name]
+        self._taken[as_name] = stored.manifest.files[name]
 
     def rename(self, name: str, new_name: str) -> None:
         """Give a folder of this generation another name."""
@@ -163,7 +165,7 @@ class DirectoryWriter:
                 generation=self._generation,
                 settings=settings,
                 counts=counts,
-                files=_sync_files(self.folder, self._linked),
+                files=_sync_files(self.folder, self._taken, self._copied),
                 built_by=_describe_builder(),
             )
             unfinished = _write_manifest(self._directory, manifest)
@@ -295,6 +297,8 @@ def change_settings(path: str | Path, *, kind: str, settings: Mapping[str, Any])
             _write_manifest(directory, manifest).replace(directory / MANIFEST_NAME)
             _sync(directory)
         finally:
+            with suppress(OSError):
+                (directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
             lock.release()
     except OSError as error:
         if isinstance(error, SicetnonError):
@@ -310,14 +314,19 @@ def _write_manifest(directory: Path, manifest: Manifest) -> Path:
     return unfinished
 
 
-def _sync_files(folder: Path, linked: Mapping[str, FileEntry]) -> dict[str, FileEntry]:
-    """Force every file beneath the folder to disk and return what the manifest says of each, known of linked ones."""
+def _sync_files(folder: Path, taken: Mapping[str, FileEntry], copied: set[str]) -> dict[str, FileEntry]:
+    """Force every file beneath the folder to disk, but for links, and return what the manifest is to say of each.
+
+    Of files taken from an earlier generation that is what it said before: so one that was altered since is still seen.
+    """
     files = {}
     for path in sorted(folder.rglob("*")):
         if path.is_dir():
             _sync(path)
-        elif (name := path.relative_to(folder).as_posix()) in linked:
-            files[name] = linked[name]
+        elif (name := path.relative_to(folder).as_posix()) in taken:
+            files[name] = taken[name]
+            if name in copied:
+                _sync(path)
         elif path.name != LOCK_NAME:  # of an index directory within this one; it carries nothing
             with path.open("rb") as file:
                 digest = hashlib.file_digest(file, "sha256").hexdigest()
