@@ -56,7 +56,7 @@ def explained(large: Large, looks: list[Any], **options: Any) -> Iterator[tuple[
 def test_plain_by_hand(build: Build) -> None:
     """In a small index every posting is added up, and the evaluation says so."""
     evaluation = build(FOUR).explain(["y", "x", "unknown"], "d1").evaluation
-    assert evaluation == Evaluation("plain", ("x", "y"), (), 4, None, is_scored=True)
+    assert evaluation == Evaluation("plain", ("x", "y"), (), 4, None, is_considered=True, is_scored=True)
     assert str(evaluation) == "Every posting of the query's terms was added up: nothing was left out."
 
 
@@ -67,7 +67,8 @@ def test_pruned(large: Large, looks: list[Any]) -> None:
     for score, evaluation, look in explained(large, looks, top_k=5):
         assert look is not None
         assert evaluation.method == "pruned"
-        assert evaluation.scored == len(look.ordinals) < 5_000
+        assert evaluation.considered == len(look.ordinals) < 5_000
+        assert evaluation.is_considered == evaluation.is_scored
         assert evaluation.bound is not None
         assert evaluation.is_scored or score < evaluation.bound
         terms = index.segments[0].terms
@@ -75,7 +76,7 @@ def test_pruned(large: Large, looks: list[Any]) -> None:
         assert evaluation.left == tuple(terms[row] for row in look.left)
         seen.add((evaluation.is_scored, bool(evaluation.left)))
         text = str(evaluation)
-        assert text.startswith(f"The {len(evaluation.added)} rarest of 18 terms were added up")
+        assert text.startswith(f"{len(evaluation.added)} of 18 terms were added up")
         assert text.endswith("one of them." if evaluation.is_scored else "even with every term that is left.")
     assert {is_scored for is_scored, _ in seen} == {True, False}
     assert (False, True) in seen
@@ -98,17 +99,22 @@ def test_budget(large: Large, looks: list[Any]) -> None:
     """Within a budget it says which terms were added up, how many candidates there were, and who was one."""
     index, _, _ = large
     seen = set()
+    ends = {
+        (True, True): "; this document is one of them.",
+        (True, False): "; this document is one of them, and came behind by all terms.",
+        (False, False): "; this document is not one of them, and was not looked at further.",
+    }
     for _, evaluation, look in explained(large, looks, top_k=5, budget=Budget(0.4, 30)):
         assert evaluation.method == "budget"
         assert evaluation.bound is None
-        assert evaluation.scored == len(look.candidates) >= 30
+        assert evaluation.considered == len(look.candidates) >= 30
         terms = index.segments[0].terms
         assert evaluation.added == tuple(terms[row] for row in look.added)
         assert evaluation.left == tuple(terms[row] for row in look.left) != ()
-        seen.add(evaluation.is_scored)
-        assert f"the {evaluation.scored:,} best by them were scored in full" in str(evaluation)
-        assert str(evaluation).endswith("one of them." if evaluation.is_scored else "not looked at further.")
-    assert seen == {True, False}
+        seen.add((evaluation.is_considered, evaluation.is_scored))
+        assert f"the {evaluation.considered:,} best by them were considered" in str(evaluation)
+        assert str(evaluation).endswith(ends[evaluation.is_considered, evaluation.is_scored])
+    assert seen == set(ends)
 
 
 def test_budget_says_who_was_a_candidate(large: Large, looks: list[Any]) -> None:
@@ -116,9 +122,12 @@ def test_budget_says_who_was_a_candidate(large: Large, looks: list[Any]) -> None
     index, _, queries = large
     given = Budget(0.4, 30)
     index.rank(queries[0], top_k=5, budget=given)
-    candidates = set(index.read_doc_ids(looks[0].candidates))
+    candidates, scored = (set(index.read_doc_ids(found)) for found in (looks[0].candidates, looks[0].ordinals))
+    assert scored < candidates
     for doc_id in index.read_doc_ids(np.arange(0, 5_000, 25)):
-        assert index.explain(queries[0], doc_id, top_k=5, budget=given).evaluation.is_scored == (doc_id in candidates)
+        evaluation = index.explain(queries[0], doc_id, top_k=5, budget=given).evaluation
+        assert evaluation.is_considered == (doc_id in candidates)
+        assert evaluation.is_scored == (doc_id in scored)
 
 
 @pytest.mark.parametrize("budget", [None, Budget(0.4, 30)])

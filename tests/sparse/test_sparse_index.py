@@ -6,6 +6,7 @@ import math
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
+from fractions import Fraction
 from pathlib import Path
 
 import numpy as np
@@ -15,7 +16,7 @@ from hypothesis import strategies as st
 from oracle.sparse import SparseOracle, add_up
 
 from sicetnon.errors import IndexDamaged, InputError
-from sicetnon.sparse import Bm25, ScoredDocument, SparseIndex, SparseIndexBuilder
+from sicetnon.sparse import Bm25, ScoredDocument, SparseIndex, SparseIndexBuilder, SparseIndexWriter
 from sicetnon.storage import DirectoryWriter, StoredDirectory
 
 Build = Callable[..., SparseIndex]
@@ -72,15 +73,32 @@ def test_cutoffs(build: Build) -> None:
     index = build(FOUR)
     assert index.search(["x"], top_k=0) == []
     assert len(index.search(["x"], top_k=10**9)) == 3
-    with pytest.raises(InputError, match="top_k of -1"):
-        index.search(["x"], top_k=-1)
+    for ask in (index.search, index.rank, lambda query, top_k: index.explain(query, "d1", top_k=top_k)):
+        with pytest.raises(InputError, match="top_k of -1"):
+            ask(["x"], top_k=-1)
 
 
-@pytest.mark.parametrize("query", ["x", [1], ["x", None], {"x": 0}, {"x": -1.0}, {"x": math.nan}, {"x": math.inf}])
+REFUSED_WEIGHTS = [
+    *(0, -1.0, math.nan, math.inf, 1.1e100, 10**400, True, "1", None, 1j, Fraction(1, 10**400)),
+    *(np.float32(0), np.float64(-1), np.float32(math.nan), np.float32(math.inf), np.True_),
+]
+
+
+@pytest.mark.parametrize("query", ["x", [1], ["x", None], *({"x": weight} for weight in REFUSED_WEIGHTS)], ids=repr)
 def test_refused_queries(build: Build, query: list[str]) -> None:
     """Terms that are no strings, and weights that are no positive numbers, are refused."""
     with pytest.raises(InputError, match="query"):
         build(FOUR).search(query)
+
+
+@pytest.mark.parametrize("weight", [2, np.float64(2), np.float32(2), np.float16(2), np.int64(2), Fraction(2)])
+@pytest.mark.parametrize("scoring", [None, Bm25()])
+def test_weights_of_any_type(build: Build, weight: float, scoring: Bm25 | None) -> None:
+    """A weight counts as the float that it is, whatever its type."""
+    index = build(FOUR)
+    assert index.search({"x": weight, "y": 1e100}, scoring=scoring) == index.search(
+        {"x": 2.0, "y": 1e100}, scoring=scoring
+    )
 
 
 @pytest.mark.parametrize("scoring", [None, Bm25()])
@@ -216,6 +234,26 @@ FILES = [
     "terms.bin",
     "tie-rank.npy",
 ]
+
+
+@pytest.mark.parametrize("segments", [1, 2])
+@pytest.mark.parametrize("ordinal", [-1, 4, 99])
+def test_ordinals_of_no_document(build: Build, tmp_path: Path, segments: int, ordinal: int) -> None:
+    """An ordinal that is none is refused as such, and no file is blamed."""
+    index = build(FOUR[: 5 - segments])
+    if segments == 2:
+        with SparseIndexWriter(tmp_path / "index") as writer:
+            for doc_id, terms in FOUR[3:]:
+                writer.add(doc_id, terms)
+            writer.commit()
+        index = SparseIndex.open(tmp_path / "index")
+    assert (index.segment_count, index.ordinal_count) == (segments, 4)
+    for read in (index.read_terms, lambda ordinal: index.read_doc_ids([0, ordinal, 1])):
+        with pytest.raises(InputError, match=f"the ordinal {ordinal}; expected one of the index, from 0 to below 4"):
+            read(ordinal)
+    assert index.read_doc_ids([]) == []
+    assert index.read_doc_ids([3, 0]) == ["d0", "d3"]
+    assert [index.read_terms(ordinal) for ordinal in range(4)] == [terms for _, terms in FOUR]
 
 
 def test_files_of_a_segment(build: Build, tmp_path: Path) -> None:

@@ -8,8 +8,7 @@ segments. Knows nothing of how the index was written but its files.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from itertools import accumulate
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
@@ -18,22 +17,19 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.budget import Budget, Chosen
+from sicetnon.sparse.budget import Budget
 from sicetnon.sparse.layout import KIND, list_segments
+from sicetnon.sparse.planning import Ranked, SegmentQuery, check_cutoff, plan_query
 from sicetnon.sparse.scoring import CollectionStatistics, IdfOverlap, Scoring
 from sicetnon.sparse.segment import Segment
-from sicetnon.sparse.terms import are_strings
-from sicetnon.sparse.topk import select_top
 from sicetnon.storage import StoredDirectory, open_stored
 
 if TYPE_CHECKING:
-    from sicetnon.sparse.explanation import Evaluation, Explanation
-    from sicetnon.sparse.pruning import Pruned
+    from sicetnon.sparse.explanation import Explanation
 
 Query = Iterable[str] | Mapping[str, float]
 Filter = NDArray[np.bool_]
 
-MOST_WEIGHT = 1e100  # of a query's term: sums of such stay finite
 BUDGET = "budget"  # the setting that holds the tuned budget
 _IDF_OVERLAP = IdfOverlap()
 
@@ -44,19 +40,6 @@ class ScoredDocument(NamedTuple):
     doc_id: str
     score: float
     ordinal: int
-
-
-class SegmentQuery(NamedTuple):
-    """A segment with the query's terms that it has: rows (intp) and weights (float64), in the order of adding up.
-
-    first: the ordinal of its first document. allowed: bool by ordinal in the segment, None for all.
-    """
-
-    segment: Segment
-    first: int
-    rows: NDArray[np.intp]
-    weights: NDArray[np.float64]
-    allowed: NDArray[np.bool_] | None
 
 
 class SparseIndex:
@@ -135,10 +118,12 @@ class SparseIndex:
 
     def read_doc_ids(self, ordinals: ArrayLike) -> list[str]:
         """Return the IDs of the documents with these ordinals (integers, 1-d), in that order."""
+        chosen = np.asarray(ordinals, np.intp)
+        if len(chosen):
+            self._check_ordinals(int(chosen.min()), int(chosen.max()))
         with self.stored.naming_damage():
             if len(self.segments) == 1:
-                return self.segments[0].read_doc_ids(ordinals)
-            chosen = np.asarray(ordinals, np.intp)
+                return self.segments[0].read_doc_ids(chosen)
             doc_ids = np.empty(len(chosen), object)
             for segment, first in zip(self.segments, self._firsts, strict=False):
                 here = np.flatnonzero((chosen >= first) & (chosen < first + segment.document_count))
@@ -152,8 +137,9 @@ class SparseIndex:
 
     def read_terms(self, ordinal: int) -> list[str]:
         """Return the distinct terms of the document with this ordinal, in the order they were added in."""
+        self._check_ordinals(ordinal, ordinal)
         with self.stored.naming_damage():
-            number = bisect_right(self._firsts, ordinal, hi=len(self.segments)) - 1
+            number = bisect_right(self._firsts, ordinal) - 1
             segment = self.segments[number]
             return [segment.terms[row] for row in segment.forward.read(ordinal - self._firsts[number]).tolist()]
 
@@ -208,18 +194,15 @@ class SparseIndex:
         scoring: Scoring | None = None,
         budget: Budget | None = None,
         allowed: Filter | None = None,
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    ) -> Ranked:
         """Return what `search` gives as arrays: ordinals (intp) and scores (float64), best first."""
-        if top_k < 0:
-            raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
-        scoring = scoring or _IDF_OVERLAP
+        check_cutoff(top_k)
         with self.stored.naming_damage():
             parts = self.plan(terms, scoring=scoring, allowed=allowed)
-            found = [self._rank_part(part, scoring, budget, top_k) for part in parts]
-            ordinals, scores = self._merge(found, top_k)
+            ordinals, scores = self._merge([part.rank(k=top_k, budget=budget) for part in parts], top_k)
             if budget is not None and len(ordinals) < top_k:  # all the others follow
-                rest = [self._rank_rest(part, scoring, ordinals, top_k - len(ordinals)) for part in parts]
-                following, their_scores = self._merge(rest, top_k - len(ordinals))
+                missing = top_k - len(ordinals)
+                following, their_scores = self._merge([part.rank_rest(ordinals, k=missing) for part in parts], missing)
                 ordinals, scores = np.append(ordinals, following), np.append(scores, their_scores)
             return ordinals, scores
 
@@ -227,11 +210,8 @@ class SparseIndex:
         self, terms: Query, *, scoring: Scoring | None = None, allowed: Filter | None = None
     ) -> NDArray[np.float64]:
         """Return the exact score of every document: float64[ordinal_count], by ordinal, 0 where nothing matches."""
-        scoring = scoring or _IDF_OVERLAP
         with self.stored.naming_damage():
-            return np.concatenate(
-                [self._add_up(part, scoring) for part in self.plan(terms, scoring=scoring, allowed=allowed)]
-            )
+            return np.concatenate([part.add_up() for part in self.plan(terms, scoring=scoring, allowed=allowed)])
 
     def explain(
         self,
@@ -244,45 +224,13 @@ class SparseIndex:
         allowed: Filter | None = None,
     ) -> Explanation:
         """Return how a document's score comes about, and what `search` with the same options looks at."""
-        from sicetnon.sparse.explanation import Contribution, Explanation
+        from sicetnon.sparse.explanation import explain_document  # a search needs nothing of it
 
-        scoring = scoring or _IDF_OVERLAP
+        check_cutoff(top_k)
         ordinal = self.find_ordinal(doc_id)
         with self.stored.naming_damage():
             parts = self.plan(terms, scoring=scoring, allowed=allowed)
-            part = next(p for p in parts if p.first <= ordinal < p.first + p.segment.document_count)
-            segment, local = part.segment, ordinal - part.first
-            contributions = []
-            score = 0.0
-            for row, weight in zip(part.rows.tolist(), part.weights, strict=True):
-                place = segment.find_posting(row, local)
-                if place < 0:
-                    continue
-                impact = segment.weigh_postings(slice(place, place + 1), weight, scoring, self._statistics).item()
-                frequency = 1 if segment.frequencies is None else segment.frequencies[place].item()
-                name = segment.terms[row]
-                df = sum(int(s.count_documents(np.array(r)).sum()) for s, r in self._find_term(name))
-                contributions.append(Contribution(name, df, frequency, impact))
-                score += impact
-            found = self._find(part, scoring, budget, top_k)
-            evaluation = self._describe(part, found, local)
-        return Explanation(doc_id, score, tuple(contributions), evaluation)
-
-    def _describe(self, part: SegmentQuery, found: Pruned | Chosen | None, local: int) -> Evaluation:
-        """Return what was looked at to find some documents of a segment, and whether a document is among them."""
-        from sicetnon.sparse.explanation import Evaluation
-
-        terms = part.segment.terms
-        is_allowed = part.allowed is None or bool(part.allowed[local])
-        if found is None:
-            added = tuple(terms[row] for row in part.rows.tolist())
-            return Evaluation("plain", added, (), part.segment.document_count, None, is_allowed, is_allowed)
-        added, left = (tuple(terms[row] for row in rows.tolist()) for rows in (found.added, found.left))
-        if isinstance(found, Chosen):
-            is_scored = bool((found.candidates == local).any())
-            return Evaluation("budget", added, left, len(found.candidates), None, is_scored, is_allowed)
-        is_scored = bool((found.ordinals == local).any())
-        return Evaluation("pruned", added, left, len(found.ordinals), found.bound, is_scored, is_allowed)
+            return explain_document(parts, doc_id, ordinal, k=top_k, budget=budget)
 
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document."""
@@ -303,96 +251,17 @@ class SparseIndex:
     ) -> list[SegmentQuery]:
         """Return each segment with the terms it has, weighed by all documents and ordered by their first appearance."""
         scoring = scoring or _IDF_OVERLAP
-        counts = _count_terms(terms)
-        if scoring.needs_counts and any(segment.has_weights for segment in self.segments):
+        return plan_query(terms, self.segments, self._firsts, self._statistics, scoring=scoring, allowed=allowed)
+
+    def _check_ordinals(self, least: int, most: int) -> None:
+        if not 0 <= least <= most < self.ordinal_count:
             raise InputError(
-                f"{scoring} over an index of weights that are no counts",
-                expected="a scoring that does not need the lengths of documents",
-                remedy="use DotProduct or IdfOverlap",
+                f"the ordinal {least if least < 0 else most}",
+                expected=f"one of the index, from 0 to below {self.ordinal_count:,}",
+                remedy="correct it",
             )
-        if allowed is not None and (allowed.shape != (self.ordinal_count,) or allowed.dtype != np.bool_):
-            raise InputError(
-                f"a filter of {allowed.dtype}{list(allowed.shape)}",
-                expected=f"bool[{self.ordinal_count}], one for each ordinal",
-                remedy="make it with select()",
-            )
-        found = [np.array(segment.terms.find_rows(counts), np.intp) for segment in self.segments]
-        order, frequencies = self._order_terms(found)
-        weights = scoring.weigh(frequencies, self._statistics)
-        if not scoring.is_set_based:
-            weights = weights * np.array(list(counts.values()), np.float64)[order]
-        parts = []
-        for segment, first, all_rows in zip(self.segments, self._firsts, found, strict=False):
-            rows, here_weights = all_rows[order], weights
-            if len(self.segments) > 1:
-                is_here = rows >= 0
-                rows, here_weights = rows[is_here], weights[is_here]
-            here_allowed = None if allowed is None else allowed[first : first + segment.document_count]
-            if segment.deleted is not None:
-                here_allowed = segment.is_live if here_allowed is None else here_allowed & segment.is_live
-            parts.append(SegmentQuery(segment, first, rows, here_weights, here_allowed))
-        return parts
 
-    def _order_terms(self, found: list[NDArray[np.intp]]) -> tuple[NDArray[np.intp], NDArray[np.int64]]:
-        """Return the places of the known terms in the order of first appearance, and their document frequencies.
-
-        found: each segment's rows of the query's terms, -1 for those that it does not have.
-        """
-        if len(found) == 1 and self.segments[0].deleted is None:  # the usual case: rows are in that order
-            rows = found[0]
-            order = np.argsort(rows)[np.count_nonzero(rows < 0) :]
-            return order, self.segments[0].count_documents(rows[order])
-        frequencies = np.zeros(len(found[0]), np.int64)
-        keys = np.zeros(len(found[0]), np.int64)  # of the order within the segment that a term appears in first
-        firsts = np.full(len(found[0]), len(found))
-        for number, (segment, rows) in enumerate(zip(self.segments, found, strict=True)):
-            known = np.flatnonzero(rows >= 0)
-            here = segment.count_documents(rows[known])
-            known, here = known[here > 0], here[here > 0]
-            frequencies[known] += here
-            new = known[firsts[known] > number]
-            firsts[new] = number
-            keys[new] = segment.order_terms(rows[new])
-        order = np.lexsort((keys, firsts))
-        order = order[frequencies[order] > 0]
-        return order, frequencies[order]
-
-    def _find_term(self, term: str) -> Iterator[tuple[Segment, list[int]]]:
-        for segment in self.segments:
-            rows = [row for row in segment.terms.find_rows([term]) if row >= 0]
-            if rows:
-                yield segment, rows
-
-    def _find(self, part: SegmentQuery, scoring: Scoring, budget: Budget | None, k: int) -> Pruned | Chosen | None:
-        segment = part.segment
-        return segment.find(
-            part.rows, part.weights, scoring, self._statistics, k=k, budget=budget, allowed=part.allowed
-        )
-
-    def _rank_part(
-        self, part: SegmentQuery, scoring: Scoring, budget: Budget | None, k: int
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the best documents of a segment, or of those that the budget lets it look at."""
-        found = self._find(part, scoring, budget, k)
-        if found is None:
-            scores = self._add_up(part, scoring)
-            ordinals = select_top(scores, part.segment.tie_rank, k)
-            return ordinals + part.first, scores[ordinals]
-        best = select_top(found.scores, part.segment.tie_rank[found.ordinals], k)
-        return found.ordinals[best] + part.first, found.scores[best]
-
-    def _rank_rest(
-        self, part: SegmentQuery, scoring: Scoring, ranked: NDArray[np.intp], k: int
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
-        """Return the best documents of a segment that are not ranked yet."""
-        scores = self._add_up(part, scoring)
-        scores[ranked[(ranked >= part.first) & (ranked < part.first + len(scores))] - part.first] = 0
-        ordinals = select_top(scores, part.segment.tie_rank, k)
-        return ordinals + part.first, scores[ordinals]
-
-    def _merge(
-        self, found: list[tuple[NDArray[np.intp], NDArray[np.float64]]], k: int
-    ) -> tuple[NDArray[np.intp], NDArray[np.float64]]:
+    def _merge(self, found: list[Ranked], k: int) -> Ranked:
         """Return the best of what the segments found."""
         if len(found) == 1:
             return found[0]
@@ -400,23 +269,3 @@ class SparseIndex:
         doc_ids = self.read_doc_ids(ordinals)
         best = sorted(range(len(doc_ids)), key=lambda place: (-scores[place], doc_ids[place]))[:k]
         return ordinals[best], scores[best]
-
-    def _add_up(self, part: SegmentQuery, scoring: Scoring) -> NDArray[np.float64]:
-        return part.segment.add_up(part.rows, part.weights, scoring, self._statistics, allowed=part.allowed)
-
-
-def _count_terms(terms: Query) -> Mapping[str, float]:
-    """Return how often each term occurs in a query, or how much it weighs."""
-    names = list(terms)
-    if isinstance(terms, str) or not are_strings(names):
-        raise InputError("a query with terms that are no strings", expected="strings", remedy="correct the query")
-    if not isinstance(terms, Mapping):
-        return Counter(names)
-    for term, weight in terms.items():
-        if type(weight) not in {int, float} or not 0 < weight <= MOST_WEIGHT:
-            raise InputError(
-                f"the term {term!r} with a weight that is no positive number",
-                expected=f"numbers above 0, at most {MOST_WEIGHT}",
-                remedy="correct the query",
-            )
-    return terms
