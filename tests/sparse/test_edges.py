@@ -13,19 +13,6 @@ from sicetnon.sparse import Budget, SparseIndexBuilder, pruning, segment_builder
 from sicetnon.sparse.spill import NumberSpill
 
 
-def test_single_best_document(build, no_cost, looks) -> None:
-    """The best document alone has the plain sum's score, to the last bit."""
-    del no_cost
-    corpus = [(f"d{n:02}", [f"t{i}" for i in range(2, 2 + n % 4)]) for n in range(40)]
-    corpus[7] = ("d07", [f"t{i}" for i in range(12)])
-    index, oracle = build(corpus), SparseOracle(corpus)
-    query = [f"t{i}" for i in range(12)]
-    weights = tuple(0.1 * n for n in range(1, 13))
-    found = [(hit.doc_id, hit.score) for hit in index.search(query, top_k=1, scoring=GivenWeights(weights))]
-    assert looks[-1] is not None
-    assert found == oracle.rank(oracle.score_given(query, weights), 1)
-
-
 def test_all_weight_is_all_terms(build) -> None:
     """A budget of all weight leaves no term out: with candidates enough the ranking is the exact one, ties too."""
     corpus = [(f"d{n:04}", [f"t{n // 8}"] if n < 192 else ["x"]) for n in range(4_096)][::-1]
