@@ -98,7 +98,7 @@ def use_sparse(index_dir: Path) -> None:
     terms = ["t1", "t5", "t6", "nothing"]
     allowed = index.select(lambda doc_id: doc_id > "d2")
     for chosen in (None, Budget(0.4, 5)):
-        for top_k in (2, 100):
+        for top_k in (1, 2, 100):
             index.search(terms, top_k=top_k, budget=chosen)
             index.search(terms, top_k=top_k, budget=chosen, allowed=allowed)
     index.search({"t1": 2.0}, scoring=Bm25())
@@ -126,6 +126,23 @@ def test_sparse_index_of_segments(tmp_path: Path, monkeypatch: pytest.MonkeyPatc
         changing.commit()
     assert SparseIndex.open(tmp_path / "index").segment_count == 2
     hold(tmp_path / "index", tmp_path / "copy", use_sparse)
+
+
+@pytest.mark.parametrize("offset", [-1, 1, 60, 2**40, 2**63 - 1, -(2**63)])
+def test_altered_offsets_of_document_ids(tmp_path: Path, offset: int) -> None:
+    """Wherever the ID of the one hit is said to start, the search ends in an ID or in an error of the tree."""
+    build_bags(tmp_path)
+    file = tmp_path / "generation-000001" / "segment-000001" / "documents-offsets.npy"
+    offsets = np.load(file)
+    for place in (6, 7):
+        np.save(file, np.insert(np.delete(offsets, place), place, offset))
+        index = SparseIndex.open(tmp_path)
+        with suppress(IndexDamaged):
+            assert len(index.search(["t6"], top_k=1)) == 1
+        with suppress(IndexDamaged):
+            index.read_doc_id_bytes(np.array([6]))
+    np.save(file, offsets)
+    assert SparseIndex.open(tmp_path).search(["t6"], top_k=1)[0].ordinal == 13
 
 
 def test_damaged_manifest_is_built_over(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_encoder: Any) -> None:

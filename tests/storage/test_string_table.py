@@ -70,3 +70,18 @@ def test_offsets_that_do_not_fit(tmp_path: Path) -> None:
         StringTable.open(stored, "names")
     with pytest.raises(IndexDamaged, match="length 4"):
         StringTable.open(stored, "names", length=3)
+
+
+@pytest.mark.parametrize("offsets", [[0, 4, 3], [0, -2, 3], [0, 9, 3], [0, -(2**63), 3], [0, 2**63 - 1, 3], [-1, 0, 3]])
+def test_offsets_that_do_not_rise(offsets: list[int]) -> None:
+    """Bytes taken by altered offsets are those of some place within the table, or an IndexError."""
+    table = StringTable(b"abc", np.array(offsets))
+    refused = 0
+    for number in (0, 1):
+        try:
+            found = table.take_bytes(np.array([number]))
+        except IndexError:
+            refused += 1
+        else:
+            assert found is None or found.tobytes() in b"abc"
+    assert refused

@@ -100,15 +100,18 @@ class StringTable:
     def take_bytes(self, numbers: NDArray[np.intp]) -> NDArray[np.uint8] | None:
         """Return the strings with the given numbers as `encode` gives them: uint8[len(numbers), length].
 
-        None where they are not all of one length, above 0.
+        None where they are not all of one length, above 0; an IndexError where altered offsets lead beyond the bytes.
         """
         starts = self._offsets[numbers]
         lengths = self._offsets[numbers + 1] - starts
         length = int(lengths[0]) if len(lengths) else 0
         if not length or (lengths != length).any():
             return None
+        last = len(self._content) - length
+        if length < 0 or not 0 <= starts.min() <= starts.max() <= last:
+            raise IndexError(f"offsets beyond {len(self._content)} bytes")
         # A view of every `length` bytes in a row: one copy of each string, at any byte.
-        windows = np.ndarray((len(self._content) - length + 1, length), np.uint8, self._content, strides=(1, 1))
+        windows = np.ndarray((last + 1, length), np.uint8, self._content, strides=(1, 1))
         return windows[starts]
 
     def to_list(self) -> list[str]:
