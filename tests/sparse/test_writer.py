@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import threading
+from collections.abc import Iterable
 from pathlib import Path
 
 import numpy as np
@@ -154,6 +155,46 @@ def test_segments_stay_few(tmp_path: Path) -> None:
     assert sum(sizes) == 61
     assert all(size > 2 * sum(sizes[place + 1 :]) for place, size in enumerate(sizes[:-1]))
     assert len(sizes) <= 5
+
+
+def commit(path: Path, *, added: Iterable[str] = (), deleted: Iterable[str] = ()) -> list[int]:
+    """Add and delete documents in one commit; return the number of documents left in each segment."""
+    with SparseIndexWriter(path) as open_writer:
+        for doc_id in deleted:
+            open_writer.delete(doc_id)
+        for doc_id in added:
+            open_writer.add(doc_id, ["x", doc_id])
+        open_writer.commit()
+    return [int(segment.is_live.sum()) for segment in SparseIndex.open(path).segments]
+
+
+def test_segment_no_larger_than_twice_all_later_ones_is_merged(tmp_path: Path) -> None:
+    """The first segment that is too small takes all later ones in, also where each is large beside the next."""
+    build(tmp_path, {f"a{n}": ["x"] for n in range(61)})
+    assert commit(tmp_path, added=[f"b{n}" for n in range(30)]) == [61, 30]
+    assert commit(tmp_path, added=[f"c{n}" for n in range(14)]) == [105]  # 61 <= 2 * (30 + 14)
+    assert commit(tmp_path, added=[f"d{n}" for n in range(52)]) == [105, 52]
+    assert commit(tmp_path, added=["e"]) == [158]  # 105 <= 2 * 53
+
+
+def test_merging_counts_the_documents_left(tmp_path: Path) -> None:
+    """What is deleted of a segment makes it smaller: 100 documents are kept apart, the 50 left of them are not."""
+    build(tmp_path, {f"a{n}": ["x"] for n in range(100)})
+    assert commit(tmp_path, added=[f"b{n}" for n in range(20)]) == [100, 20]
+    assert commit(tmp_path, deleted=[f"a{n}" for n in range(50)]) == [50, 20]
+    assert SparseIndex.open(tmp_path).ordinal_count == 120
+    assert commit(tmp_path, added=[f"c{n}" for n in range(4)]) == [50, 20, 4]
+    assert commit(tmp_path, added=["d"]) == [75]  # 50 <= 2 * 25
+    assert SparseIndex.open(tmp_path).ordinal_count == 75
+
+
+def test_later_segments_are_merged_alone(tmp_path: Path) -> None:
+    """A segment that is large enough stays as it is while those after it are merged."""
+    build(tmp_path, {f"a{n}": ["x"] for n in range(100)})
+    inode = SparseIndex.open(tmp_path).stored.path("segment-000001/postings.npy").stat().st_ino
+    assert commit(tmp_path, added=[f"b{n}" for n in range(20)]) == [100, 20]
+    assert commit(tmp_path, added=[f"c{n}" for n in range(10)]) == [100, 30]
+    assert SparseIndex.open(tmp_path).stored.path("segment-000001/postings.npy").stat().st_ino == inode
 
 
 def test_settings_stay(tmp_path: Path) -> None:

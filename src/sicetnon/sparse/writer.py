@@ -1,9 +1,9 @@
 """An index and a few changes -> the next generation of it, without building anew what did not change.
 
 Added documents become a segment of their own; deleted ones stay in theirs, marked, until it is merged. Segments are
-merged so that each holds more than twice as many documents as all later ones together: then there are few, and a
-document is copied only as often as the index doubles (the logarithmic method: Bentley and Saxe 1980, "Decomposable
-searching problems I", section 2).
+merged so that each holds more than twice as many documents, deleted ones aside, as all later ones together: then there
+are few, and how often a document is copied grows as the logarithm of their number (the logarithmic method: Bentley and
+Saxe 1980, "Decomposable searching problems I", section 2).
 
 Whatever the sequence of changes, searching gives what it would after a fresh build of the documents that are left, in
 the order in which they were added last: the same document frequencies, order of terms and scores.
@@ -176,13 +176,11 @@ class SparseIndexWriter:
         """Return the segments in runs that are to be one each."""
         if self._merges_all:
             return [list(states)]
-        groups = [[state] for state in states]
-        while len(groups) > 1:
-            last, previous = (sum(state.live_count for state in group) for group in (groups[-1], groups[-2]))
-            if previous > _MOST_TIMES * last:
-                break
-            groups[-2:] = [groups[-2] + groups[-1]]
-        return groups
+        sizes = [state.live_count for state in states]
+        for place, size in enumerate(sizes[:-1]):
+            if size <= _MOST_TIMES * sum(sizes[place + 1 :]):
+                return [[state] for state in states[:place]] + [list(states[place:])]
+        return [[state] for state in states]
 
     def _may_stay(self, group: Sequence[_State]) -> bool:
         """Tell whether a run of segments is one that need not be written anew."""
