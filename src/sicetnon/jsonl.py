@@ -32,6 +32,14 @@ class Row:
     def fault(self, found: str, *, expected: str, remedy: str = "correct that line") -> MalformedRow:
         return MalformedRow(self.path, self.line, found, expected=expected, remedy=remedy)
 
+    @contextmanager
+    def naming_faults(self) -> Iterator[None]:
+        """Turn what refuses the row's values in the block into the row's fault."""
+        try:
+            yield
+        except InputError as error:
+            raise self.fault(error.found, expected=error.expected, remedy=error.remedy) from None
+
     def string(self, name: str) -> str:
         """The non-empty string under ``name``."""
         if name not in self.fields:

@@ -5,7 +5,6 @@ from __future__ import annotations
 from collections.abc import Iterable
 from pathlib import Path
 
-from sicetnon.errors import InputError
 from sicetnon.jsonl import read_keyed_rows, read_rows
 from sicetnon.sparse.contract import read_terms
 from sicetnon.sparse.index import BUDGET, SparseIndex
@@ -19,13 +18,11 @@ def add_file(corpus: Path, index_dir: Path, *, replaces: bool = False) -> Manife
     with SparseIndexWriter(index_dir) as writer:
         for row in read_rows(corpus):
             doc_id, terms = row.string("doc_id"), read_terms(row)
-            try:
+            with row.naming_faults():
                 if replaces:
                     writer.update(doc_id, terms)
                 else:
                     writer.add(doc_id, terms)
-            except InputError as error:
-                raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
         return writer.commit()
 
 

@@ -37,10 +37,8 @@ def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] 
     with SparseIndexBuilder(index_dir) as builder:
         for row in read_rows(corpus):
             doc_id, terms = row.string("doc_id"), read_terms(row)
-            try:
+            with row.naming_faults():
                 builder.add(doc_id, terms)
-            except InputError as error:
-                raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
             if report is not None and row.line % _PROGRESS_EVERY == 0:
                 report(row.line)
         return builder.commit(tunes=True)
@@ -94,10 +92,8 @@ def search_file(
 
 def _read_run_queries(queries: Path) -> Iterator[tuple[str, Row]]:
     for query_id, row in read_keyed_rows(queries, "query_id"):
-        try:
+        with row.naming_faults():
             _check_words([query_id], "query_id")
-        except InputError as error:
-            raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
         yield query_id, row
 
 
@@ -106,10 +102,8 @@ def _rank_rows(
 ) -> Iterator[RankedQuery]:
     for query_id, row in queries:
         terms = read_terms(row)
-        try:
+        with row.naming_faults():
             ordinals, scores = index.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
-        except InputError as error:
-            raise row.fault(error.found, expected=error.expected, remedy=error.remedy) from None
         yield RankedQuery(query_id, ordinals, scores)
 
 
