@@ -11,6 +11,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import ir_measures
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
@@ -18,7 +19,16 @@ from hypothesis import strategies as st
 import sicetnon
 from sicetnon.corpora import read_results
 from sicetnon.errors import InputError, MalformedRow
-from sicetnon.sparse import Bm25, IdfOverlap, SparseIndex, build_from_pairs, build_from_tokens, search_file
+from sicetnon.sparse import (
+    Bm25,
+    Budget,
+    IdfOverlap,
+    SparseIndex,
+    SparseIndexBuilder,
+    build_from_pairs,
+    build_from_tokens,
+    search_file,
+)
 from sicetnon.sparse.__main__ import main
 from sicetnon.sparse.scoring import DotProduct
 
@@ -157,6 +167,47 @@ def test_unknown_format(tmp_path: Path, index_dir: Path, queries: Path) -> None:
     """A format that is none is refused."""
     with pytest.raises(InputError, match="the format 'xml'; expected jsonl or trec"):
         search_file(index_dir, queries, tmp_path / "run", format="xml")  # type: ignore[arg-type]
+
+
+def test_unknown_mode(tmp_path: Path, index_dir: Path, queries: Path) -> None:
+    """A mode that is none is refused."""
+    with pytest.raises(InputError, match="the mode 'fsat'; expected fast or exact"):
+        search_file(index_dir, queries, tmp_path / "run", mode="fsat")  # type: ignore[arg-type]
+    assert not (tmp_path / "run").exists()
+
+
+@pytest.mark.parametrize("scoring", [None, Bm25()])
+def test_fast_results_never_rise(tmp_path: Path, write_jsonl: WriteRows, scoring: Bm25 | None) -> None:
+    """Where more documents are asked for than the budget has candidates, results are in order all the same."""
+    rng = np.random.default_rng(12)
+    with SparseIndexBuilder(tmp_path / "index") as builder:
+        for number in range(5_000):
+            terms = [f"f{term}" for term in np.flatnonzero(rng.random(8) < 0.35)]
+            builder.add(f"d{number}", terms + [f"r{term}" for term in rng.integers(0, 80, rng.integers(0, 5))])
+        builder.commit({"budget": Budget(0.4, 10).to_json()})
+    terms = ["f0", "f1", *(f"r{term}" for term in range(16))]
+    index = SparseIndex.open(tmp_path / "index")
+    assert (np.diff(index.rank(terms, top_k=100, scoring=scoring, budget=index.budget)[1]) > 0).any()
+    queries = write_jsonl("q.jsonl", [{"query_id": "q", "terms": terms}])
+    for top_k in (5, 10, 100, 5_000):
+        search_file(tmp_path / "index", queries, tmp_path / "rows", mode="fast", scoring=scoring, top_k=top_k)
+        (row,) = read_results(tmp_path / "rows")  # which refuses scores that rise
+        exact = index.rank(terms, top_k=top_k, scoring=scoring)[1].tolist()
+        assert len(row.scores) == len(exact)
+        assert top_k < 5_000 or list(row.scores) == exact
+    search_file(tmp_path / "index", queries, tmp_path / "rows", mode="fast", scoring=scoring, top_k=0)
+    assert read_results(tmp_path / "rows")[0].scores == ()
+
+
+def test_preloading(tmp_path: Path, index_dir: Path, write_jsonl: WriteRows, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The index is mapped at once where a whole chunk of queries has come, and not for a few."""
+    calls: list[SparseIndex] = []
+    monkeypatch.setattr(SparseIndex, "preload", lambda index: calls.append(index))
+    for count in (1, 63, 64, 65, 200):
+        calls.clear()
+        queries = write_jsonl("q.jsonl", [{"query_id": str(number), "terms": ["a"]} for number in range(count)])
+        assert search_file(index_dir, queries, tmp_path / "rows") == count
+        assert len(calls) == (count >= 64)
 
 
 # Weights of queries

@@ -15,7 +15,7 @@ from types import FrameType
 from typing import TYPE_CHECKING, NoReturn, TypeVar
 
 from sicetnon.errors import SicetnonError
-from sicetnon.sparse.contract import FORMATS, build_index, search_file
+from sicetnon.sparse.contract import FORMATS, MODES, build_index, search_file
 from sicetnon.sparse.scoring import Bm25, DotProduct, Scoring
 
 if TYPE_CHECKING:
@@ -153,7 +153,7 @@ def _make_parser(program: str) -> argparse.ArgumentParser:
     )
     search.add_argument(
         "--mode",
-        choices=("fast", "exact"),
+        choices=MODES,
         default="fast",
         help="fast looks at as much as the index's budget allows, exact at all that matters (default: fast)",
     )

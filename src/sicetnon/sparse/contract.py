@@ -9,6 +9,7 @@ lines of "query_id Q0 doc_id rank score tag" with ranks from 1, none for a query
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
 from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Literal
@@ -17,12 +18,14 @@ from sicetnon.errors import InputError
 from sicetnon.jsonl import Row, read_keyed_rows, read_rows, whole_file
 from sicetnon.sparse.budget import Budget
 from sicetnon.sparse.index import SparseIndex
+from sicetnon.sparse.planning import check_cutoff
 from sicetnon.sparse.result_rows import RankedQuery, format_rows
 
 if TYPE_CHECKING:
     from sicetnon.sparse.scoring import Scoring
     from sicetnon.storage import Manifest
 
+MODES = ("fast", "exact")
 FORMATS = ("jsonl", "trec")
 
 _TERMS = 'a list of strings, or an object from string to weight, under "terms"'
@@ -57,6 +60,9 @@ def search_file(
 ) -> int:
     """Answer every query of a file and write the results; return the number of queries.
 
+    In the mode "fast" as much is looked at as the index's budget allows, or so many candidates that the results are
+    among them where more of these are asked for; in "exact" all that matters. Scores are exact and never rise.
+
     Under a set-based scoring, as is the one without any, a query's terms count once each: weights are ignored, as
     repetitions are. The output appears whole or not at all. In a TREC run `tag` names the run; a score is written so
     that it parses back to the same float. Programs that read runs put equal scores into an order of their own.
@@ -66,15 +72,16 @@ def search_file(
             into a TREC run is empty, has white space in it or half a surrogate pair.
         IndexDirectoryError: there is no index, or none that can be read.
     """
-    if top_k < 0:
-        raise InputError(f"top_k of {top_k}", expected="at least 0", remedy="correct it")
+    check_cutoff(top_k)
+    if mode not in MODES:
+        raise InputError(f"the mode {mode!r}", expected=" or ".join(MODES), remedy="correct it")
     if format not in FORMATS:
         raise InputError(f"the format {format!r}", expected=" or ".join(FORMATS), remedy="correct it")
     if format == "trec":
         _check_words([tag], "run tag")
     index = SparseIndex.open(index_dir)
     index.plan((), scoring=scoring)  # a scoring that does not fit the index is refused as such, and as no row's fault
-    budget = index.budget if mode == "fast" else None
+    budget = _widen(index.budget, top_k) if mode == "fast" else None
     count = 0
     with whole_file(output) as sink:
         read = _read_run_queries(queries) if format == "trec" else read_keyed_rows(queries, "query_id")
@@ -84,10 +91,15 @@ def search_file(
                 sink.writelines(_format_run(index, query, tag) for query in some)
             else:
                 sink.write(format_rows(index, some))
-            if not count:
+            if not count and len(some) == _QUERIES_AT_ONCE:
                 index.preload()  # there may be many more
             count += len(some)
     return count
+
+
+def _widen(budget: Budget, top_k: int) -> Budget:
+    """Return a budget of as many candidates as are asked for: documents that follow these may score higher."""
+    return replace(budget, candidates=max(budget.candidates, top_k))
 
 
 def _read_run_queries(queries: Path) -> Iterator[tuple[str, Row]]:
