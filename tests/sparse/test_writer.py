@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import threading
 from collections.abc import Iterable
@@ -226,6 +227,36 @@ def test_refused_change_leaves_the_writer_as_it_was(tmp_path: Path, kind, doc_id
             getattr(open_writer, kind)(*([doc_id] if kind == "delete" else [doc_id, terms]))
         open_writer.commit()
     assert [d.doc_id for d in SparseIndex.open(tmp_path).search(["x"])] == ["a", "z"]
+
+
+@pytest.mark.parametrize("doc_id", [5, None, ("a",), ["a"], b"a"])
+def test_document_id_that_is_no_string(tmp_path: Path, doc_id: object) -> None:
+    """Whoever is given such an ID refuses it in the same words, and the writer stays as it was."""
+    build(tmp_path, {"a": ["x"]})
+    found = re.escape(f"document ID {doc_id!r}; expected a string; ")
+    with SparseIndexWriter(tmp_path) as open_writer:
+        for _ in range(2):  # without a segment that is being built, and with one
+            for refused in (
+                lambda: open_writer.add(doc_id, ["x"]),
+                lambda: open_writer.update(doc_id, ["x"]),
+                lambda: open_writer.delete(doc_id),
+                lambda: doc_id in open_writer,
+            ):
+                with pytest.raises(InputError, match=found):
+                    refused()
+            open_writer.update("b", ["x"])
+        open_writer.commit()
+    index = SparseIndex.open(tmp_path)
+    assert [d.doc_id for d in index.search(["x"])] == ["a", "b"]
+    for refused in (
+        lambda: index.find_ordinal(doc_id),
+        lambda: index.select(["a", doc_id]),
+        lambda: index.explain(["x"], doc_id),
+    ):
+        with pytest.raises(InputError, match=found):
+            refused()
+    with SparseIndexBuilder(tmp_path / "new") as builder, pytest.raises(InputError, match=found):
+        builder.add(doc_id, ["x"])
 
 
 def test_nothing_left_is_refused(tmp_path: Path) -> None:

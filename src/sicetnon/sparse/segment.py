@@ -21,7 +21,7 @@ from sicetnon.sparse.layout import SEGMENT_COUNTS
 from sicetnon.sparse.pruning import Pruned, find_best
 from sicetnon.sparse.scoring import CollectionStatistics, Scoring
 from sicetnon.sparse.sums import SetPostings
-from sicetnon.sparse.terms import TermDictionary
+from sicetnon.sparse.terms import TermDictionary, check_doc_id
 from sicetnon.sparse.weighted import find_heaviest, find_heavy
 from sicetnon.storage import StringTable, preload
 
@@ -107,6 +107,7 @@ class Segment:
 
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document that is not deleted, -1 where there is none with that ID."""
+        check_doc_id(doc_id)
         place = bisect_left(self.by_rank, doc_id, key=self.documents.__getitem__)
         if place == self.document_count or self.documents[self.by_rank.item(place)] != doc_id:
             return -1

@@ -19,7 +19,7 @@ from sicetnon.errors import InputError
 from sicetnon.sparse.bitmaps import write_bitmaps
 from sicetnon.sparse.layout import MAX_COUNT, MAX_LENGTH, choose_row_dtype, pad_width
 from sicetnon.sparse.spill import NumberSpill, PostingSpill
-from sicetnon.sparse.terms import are_strings, write_terms
+from sicetnon.sparse.terms import are_strings, check_doc_id, write_terms
 from sicetnon.storage import DirectoryWriter, write_strings
 
 
@@ -67,8 +67,7 @@ class SegmentBuilder:
 
     def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
         """Add a document; see `SparseIndexBuilder.add`."""
-        if not isinstance(doc_id, str):
-            raise InputError(f"document ID {doc_id!r}", expected="a string", remedy="correct the document")
+        check_doc_id(doc_id)
         if doc_id in self._documents:
             raise InputError(
                 f"document ID {doc_id!r} a second time", expected="each document once", remedy="remove one of the two"

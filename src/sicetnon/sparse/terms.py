@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 import numpy as np
 from numpy.typing import NDArray
 
+from sicetnon.errors import InputError
 from sicetnon.storage import StoredDirectory, StringTable, write_strings
 from sicetnon.storage.strings import encode
 
@@ -31,6 +32,12 @@ def are_strings(terms: Sequence[str]) -> bool:
     except TypeError:
         return False
     return True
+
+
+def check_doc_id(doc_id: object) -> None:
+    """Raise InputError for the ID of a document that is no string."""
+    if not isinstance(doc_id, str):
+        raise InputError(f"document ID {doc_id!r}", expected="a string", remedy="correct the ID")
 
 
 def hash_term(encoded: bytes) -> bytes:

@@ -27,6 +27,7 @@ from sicetnon.sparse.index import SparseIndex
 from sicetnon.sparse.layout import KIND, count_all, name_segment
 from sicetnon.sparse.segment import Segment
 from sicetnon.sparse.segment_builder import SegmentBuilder, read_terms
+from sicetnon.sparse.terms import check_doc_id
 from sicetnon.storage import DirectoryWriter, Manifest
 
 _MOST_TIMES = 2  # as many documents as all later segments have together, for a segment to be merged with them
@@ -90,6 +91,7 @@ class SparseIndexWriter:
 
     def __contains__(self, doc_id: str) -> bool:
         """Tell whether the index, with the changes so far, has a document."""
+        check_doc_id(doc_id)
         return (self._builder is not None and doc_id in self._builder) or self._find(doc_id) is not None
 
     def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
@@ -106,6 +108,7 @@ class SparseIndexWriter:
 
     def delete(self, doc_id: str) -> None:
         """Delete a document; one that the index does not have is an InputError."""
+        check_doc_id(doc_id)
         if self._builder is not None and doc_id in self._builder:
             self._finish()
         found = self._find(doc_id)
