@@ -17,7 +17,7 @@ from pathlib import Path
 
 import numpy as np
 from machine import keep_figures
-from synthetic import SyntheticCorpus
+from synthetic import VOCABULARY, SyntheticCorpus
 
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder, select_top
 
@@ -31,9 +31,7 @@ LARGE = 100_000
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--work", type=Path, required=True)
-    parser.add_argument(
-        "--sizes", type=int, nargs="+", default=[10_000, 30_000, 100_000, 300_000, 1_000_000, 4_000_000]
-    )
+    parser.add_argument("--sizes", type=int, nargs="+", default=SIZES)
     parser.add_argument("--queries", type=int, default=200)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--plot", type=Path)
@@ -57,7 +55,7 @@ def measure(work: Path, documents: int, count: int) -> dict[str, float]:
     if not directory.exists():
         start = time.perf_counter()
         with SparseIndexBuilder(directory) as builder:
-            names = [str(term) for term in range(40_000)]
+            names = [str(term) for term in range(VOCABULARY)]
             for number, terms in enumerate(corpus.documents(documents)):
                 builder.add(f"d{number}", [names[term] for term in terms.tolist()])
             builder.commit(tunes=True)

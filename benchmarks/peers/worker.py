@@ -108,22 +108,28 @@ def _search(
 def _judge(say: Callable[[dict[str, object]], None], collection: Collection, folder: Path, results: Path) -> None:
     """Say the mean overlap@k of every kept result with the full, unpruned float64 scores of every document.
 
-    A document counts where its score reaches that of the exact k-th, so that ties may fall either way.
+    A document counts where its score reaches that of the exact k-th, so that ties may fall either way. Where fewer
+    than k documents match, the overlap is with these; a query that matches none does not count.
     """
     from peers.sicetnon_peer import choose_scoring, open_index
 
     index, scoring = open_index(folder / "index"), choose_scoring(collection)
     kept = {str(path.relative_to(results)): np.load(path) for path in sorted(results.rglob("*.npy"))}
     sums = {name: dict.fromkeys(JUDGED, 0.0) for name in kept}
+    count = 0
     for place, query in enumerate(collection.queries):
         scores = index.scores([collection.names[term] for term in query], scoring=scoring)
         best = -np.sort(-np.partition(scores, -max(JUDGED))[-max(JUDGED) :])
+        matching = int((best > 0).sum())
+        if not matching:
+            continue
+        count += 1
         for name, rows in kept.items():
             for k in JUDGED:
                 found = rows[place, :k]
-                right = scores[np.unique(found[found >= 0])] >= best[k - 1] * (1 - 1e-12)
-                sums[name][k] += float(right.sum()) / k
-    count = len(collection.queries)
+                wanted = min(k, matching)
+                right = scores[np.unique(found[found >= 0])] >= best[wanted - 1] * (1 - 1e-12)
+                sums[name][k] += float(right.sum()) / wanted
     say({name: {f"overlap@{k}": round(total / count, 4) for k, total in part.items()} for name, part in sums.items()})
 
 
