@@ -435,3 +435,50 @@ def run_python(code: str, path: Path, *, file_size: int | None = None) -> subpro
         text=True,
         check=False,
     )
+
+
+@pytest.mark.parametrize("lock", [True, False])
+def test_foreign_manifest_of_a_low_version_is_not_taken(tmp_path: Path, *, lock: bool) -> None:
+    """Somebody's JSON file that happens to have a format version is no index, whatever lies beside it."""
+    (tmp_path / "generation-000042").mkdir()
+    (tmp_path / "generation-000042" / "file").write_text("precious")
+    (tmp_path / "manifest.json").write_text('{"format_version": 1, "header": {"name": "mine"}}')
+    if lock:
+        (tmp_path / "write.lock").touch()
+        (tmp_path / "pack.txt").touch()
+    before = sorted(tmp_path.rglob("*"))
+    with pytest.raises(IndexForeign):
+        write_numbers(tmp_path)
+    assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_older_index_of_another_kind_is_not_taken(tmp_path: Path) -> None:
+    """An index of an earlier version of the format keeps its kind."""
+    write_numbers(tmp_path)
+    manifest = tmp_path / "manifest.json"
+    manifest.write_text(manifest.read_text().replace(f'"format_version": {FORMAT_VERSION}', '"format_version": 1'))
+    with pytest.raises(IndexForeign, match="kind 'letters'"):
+        write_numbers(tmp_path, kind="letters")
+
+
+def test_one_commit(tmp_path: Path) -> None:
+    """A second commit in one block is refused, and the first stands."""
+    with DirectoryWriter(tmp_path, kind="numbers") as writer:
+        writer.save("numbers.npy", NUMBERS)
+        writer.commit({}, {})
+        with pytest.raises(IndexDirectoryError, match="committed already"):
+            writer.commit({}, {})
+    StoredDirectory.open(tmp_path, kind="numbers").verify()
+
+
+def test_lock_that_was_removed(tmp_path: Path) -> None:
+    """Whoever removes the lock lets a second writer in; the first then commits and removes nothing."""
+    write_numbers(tmp_path)
+    with pytest.raises(IndexLocked, match="was removed"), DirectoryWriter(tmp_path, kind="numbers") as first:
+        first.save("numbers.npy", NUMBERS)
+        (tmp_path / "write.lock").unlink()
+        write_numbers(tmp_path, NUMBERS + 1)
+        first.commit({}, {})
+    stored = StoredDirectory.open(tmp_path, kind="numbers")
+    stored.verify()
+    assert stored.array("numbers.npy").tolist() == (NUMBERS + 1).tolist()

@@ -56,7 +56,8 @@ def main() -> None:
     """Run the program and leave with its exit status."""
     _ready_streams()
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)  # so that what is unfinished is removed
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _leave)  # so that what is unfinished is removed
     try:
         app()
     except BrokenPipeError:

@@ -92,16 +92,16 @@ def parse_manifest(text: bytes, *, path: Path, kind: str | None) -> Manifest:
             expected=f"at most {FORMAT_VERSION}",
             remedy="install a newer Sicetnon or build the index again",
         )
-    if version < FORMAT_VERSION:
-        raise IndexTooOld(
-            f"{path} has format version {version}", expected=f"version {FORMAT_VERSION}", remedy="build the index again"
-        )
     found = fields.get("kind")
     if not isinstance(found, str):
         raise _refuse_field(path, "kind", "a string")
     if kind is not None and found != kind:
         raise IndexForeign(
             f"{path} belongs to an index of kind {found!r}", expected=f"kind {kind!r}", remedy="check the path"
+        )
+    if version < FORMAT_VERSION:
+        raise IndexTooOld(
+            f"{path} has format version {version}", expected=f"version {FORMAT_VERSION}", remedy="build the index again"
         )
     if fields.get("sha256") != _digest({name: value for name, value in fields.items() if name != "sha256"}):
         raise IndexDamaged(f"{path} was altered", expected="the text that its checksum is of", remedy=REBUILD)

@@ -40,6 +40,10 @@ class WriteLock:
             )
         return cls(path, descriptor)
 
+    def is_held(self) -> bool:
+        """Tell whether the file is still the one that was locked: a user may have removed it as left over."""
+        return _is_same_file(self._path, self._descriptor)
+
     def remove(self) -> None:
         """Remove the file while the lock is still held."""
         self._path.unlink(missing_ok=True)

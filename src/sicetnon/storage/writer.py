@@ -23,7 +23,15 @@ from numpy.lib import format as npy
 from numpy.typing import DTypeLike, NDArray
 
 from sicetnon import __version__
-from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooOld, SicetnonError
+from sicetnon.errors import (
+    IndexDamaged,
+    IndexDirectoryError,
+    IndexForeign,
+    IndexLocked,
+    IndexNotFound,
+    IndexTooOld,
+    SicetnonError,
+)
 from sicetnon.storage.format import (
     GENERATION_PATTERN,
     LOCK_NAME,
@@ -121,6 +129,19 @@ class DirectoryWriter:
         except OSError as error:
             raise self._explain(error) from error
 
+    def check_open(self) -> None:
+        """Raise where nothing more may be written: after a commit, or without the lock."""
+        if self._is_committing:
+            raise IndexDirectoryError(
+                f"{self._directory} was committed already", expected="one commit", remedy="open it for writing again"
+            )
+        if self._lock is None or not self._lock.is_held():
+            raise IndexLocked(
+                f"{self._directory / LOCK_NAME} was removed or replaced meanwhile",
+                expected="the lock that this writer took",
+                remedy="see that nobody else writes the index, and start again",
+            )
+
     def _create(self, name: str) -> BinaryIO:
         path = self.folder / name
         path.parent.mkdir(exist_ok=True)
@@ -158,7 +179,8 @@ class DirectoryWriter:
         )
 
     def commit(self, settings: Mapping[str, Any], counts: Mapping[str, int]) -> Manifest:
-        """Make the files written so far the index, in one step, and remove older generations."""
+        """Make the files written so far the index, in one step, and remove older generations; once."""
+        self.check_open()
         try:
             manifest = Manifest(
                 kind=self._kind,
@@ -185,11 +207,9 @@ class DirectoryWriter:
             return read_manifest(self._directory, kind=self._kind)
         except IndexNotFound:
             pass
-        except IndexTooOld:
-            self._is_damaged = True  # for us it says nothing, but it may be of use until it is replaced
-            return None
-        except IndexDamaged:
-            # Ours, if a writer's lock and nothing foreign lies beside it; else somebody's file that has this name.
+        except (IndexDamaged, IndexTooOld):
+            # Ours, if a writer's lock and nothing foreign lies beside it; else somebody's file that has this name. What
+            # it holds says nothing to us, but may be of use until it is replaced.
             names = {entry.name for entry in self._directory.iterdir()} - {"lost+found"}
             if LOCK_NAME not in names or not all(map(is_own_name, names)):
                 raise self._refuse(MANIFEST_NAME) from None
@@ -243,12 +263,13 @@ class DirectoryWriter:
     def _leave(self) -> None:
         """Remove what is not committed, and what was created for it, then unlock."""
         if self._lock is not None:
-            with suppress(OSError):
-                (self._directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
-            if not self._may_be_current():
-                shutil.rmtree(self.folder, ignore_errors=True)
-            if not (self._directory / MANIFEST_NAME).exists():
-                self._lock.remove()
+            if self._lock.is_held():  # else what lies there may be another writer's
+                with suppress(OSError):
+                    (self._directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
+                if not self._may_be_current():
+                    shutil.rmtree(self.folder, ignore_errors=True)
+                if not (self._directory / MANIFEST_NAME).exists():
+                    self._lock.remove()
             self._lock.release()
             self._lock = None
         for path in reversed(self._created):
@@ -297,6 +318,8 @@ def change_settings(path: str | Path, *, kind: str, settings: Mapping[str, Any])
             _write_manifest(directory, manifest).replace(directory / MANIFEST_NAME)
             _sync(directory)
         finally:
+            with suppress(OSError):
+                (directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
             with suppress(OSError):
                 (directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
             lock.release()
