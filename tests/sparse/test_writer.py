@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from sicetnon.errors import IndexLocked, IndexNotFound, InputError
 from sicetnon.sparse import Bm25, Budget, SparseIndex, SparseIndexBuilder, SparseIndexWriter, writer
+from sicetnon.sparse.terms import TermDictionary
 from sicetnon.storage import StoredDirectory
 
 Documents = dict[str, list[str] | dict[str, int]]
@@ -196,6 +197,35 @@ def test_later_segments_are_merged_alone(tmp_path: Path) -> None:
     assert commit(tmp_path, added=[f"b{n}" for n in range(20)]) == [100, 20]
     assert commit(tmp_path, added=[f"c{n}" for n in range(10)]) == [100, 30]
     assert SparseIndex.open(tmp_path).stored.path("segment-000001/postings.npy").stat().st_ino == inode
+
+
+def test_terms_are_counted_without_reading_them_all(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit of few documents reads their terms and no others, and the count is exact all the same."""
+    build(tmp_path, {f"a{n}": ["x", "gone" if n == 3 else f"t{n}"] for n in range(50)})
+    monkeypatch.setattr(writer, "_MOST_TIMES", 0)
+    assert commit(tmp_path, added=["b0", "b1"], deleted=["a7"]) == [49, 2]
+    read: list[int] = []
+    take = TermDictionary.take
+    monkeypatch.setattr(TermDictionary, "take", lambda self, rows: read.append(len(rows)) or take(self, rows))
+    monkeypatch.setattr(TermDictionary, "__getitem__", None)
+    with SparseIndexWriter(tmp_path) as open_writer:
+        open_writer.add("c", ["x", "t7", "t8", "b1", "gone", "new"])  # t7 only here now
+        open_writer.delete("b0")
+        open_writer.delete("a3")
+        open_writer.commit()
+    assert sorted(read) == [2, 6]  # x and b1; all of the new document
+    # x, 48 of a0 to a49 without a3 and a7, b1, t7, gone, new
+    assert SparseIndex.open(tmp_path).term_count == 1 + 48 + 1 + 3
+
+
+def test_what_is_left_is_summed_up_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """A commit looks once at what each segment has left, and anew after a further deletion."""
+    build(tmp_path, {f"a{n}": ["x", f"t{n}"] for n in range(50)})
+    seen: list[int] = []
+    real = writer._summarize
+    monkeypatch.setattr(writer, "_summarize", lambda state: seen.append(state.live_count) or real(state))
+    assert commit(tmp_path, added=["b"], deleted=["a7", "a9"]) == [48, 1]
+    assert sorted(seen) == [1, 48]
 
 
 def test_settings_stay(tmp_path: Path) -> None:

@@ -12,7 +12,7 @@ from hashlib import blake2b
 from typing import TYPE_CHECKING
 
 import numpy as np
-from numpy.typing import NDArray
+from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
 from sicetnon.storage import StoredDirectory, StringTable, write_strings
@@ -86,6 +86,10 @@ class TermDictionary:
     def __getitem__(self, row: int) -> str:
         """Return the term of a row."""
         return self._strings[row]
+
+    def take(self, rows: ArrayLike) -> list[str]:
+        """Return the terms of the given rows (integers, 1-d), in that order."""
+        return self._strings.take(rows)
 
     def find_rows(self, terms: Collection[str]) -> list[int]:
         """Return the row of each term, -1 for an unknown one."""

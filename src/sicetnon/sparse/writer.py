@@ -35,6 +35,8 @@ _MOST_DELETED = 1 / 2  # of a segment's documents, for it to be left as it is
 _NEVER = np.iinfo(np.int64).max
 _DELETION_FILES = ("deleted.npy", "live-frequencies.npy", "first-seen.npy")
 
+_Summary = tuple[NDArray[np.int64], NDArray[np.int64]]
+
 
 @dataclass(slots=True)
 class _State:
@@ -45,10 +47,29 @@ class _State:
     is_live: NDArray[np.bool_]
     is_new: bool  # its folder is in the generation that is being written
     is_changed: bool = False
+    _summary: _Summary | None = None
 
     @property
     def live_count(self) -> int:
         return int(np.count_nonzero(self.is_live))
+
+    def delete(self, ordinals: int | list[int]) -> None:
+        """Mark documents as deleted."""
+        self.is_live[ordinals] = False
+        self.is_changed = True
+        self._summary = None
+
+    def summarize(self) -> _Summary:
+        """Return what `_summarize` does, which a commit asks for several times."""
+        if self._summary is None:
+            self._summary = _summarize(self)
+        return self._summary
+
+    def list_unknown(self, terms: list[str]) -> list[str]:
+        """Return those of some terms that no document has that is left."""
+        frequencies, _ = self.summarize()
+        rows = self.segment.terms.find_rows(terms)
+        return [term for term, row in zip(terms, rows, strict=True) if row < 0 or not frequencies[row]]
 
 
 class SparseIndexWriter:
@@ -115,8 +136,7 @@ class SparseIndexWriter:
         if found is None:
             raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
         state, ordinal = found
-        state.is_live[ordinal] = False
-        state.is_changed = True
+        state.delete(ordinal)
 
     def update(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
         """Replace a document, or add it where there is none of that ID; it comes last in the order of adding."""
@@ -198,11 +218,11 @@ class SparseIndexWriter:
             places: dict[str, int] = {}
             rows_by_state = []
             for state in group:
-                frequencies, keys = _summarize(state)
+                frequencies, keys = state.summarize()
                 live = np.flatnonzero(frequencies)
                 live = live[np.argsort(keys[live])]
                 rows = np.full(len(frequencies), -1, np.int64)
-                rows[live] = [places.setdefault(state.segment.terms[row], len(places)) for row in live.tolist()]
+                rows[live] = [places.setdefault(term, len(places)) for term in state.segment.terms.take(live)]
                 rows_by_state.append(rows)
             builder.name_terms(list(places))
             for state, rows in zip(group, rows_by_state, strict=True):
@@ -236,13 +256,13 @@ class SparseIndexWriter:
                 if folder == segment.name and not (state.is_changed and file in _DELETION_FILES):
                     self._writer.link(segment.stored, path, as_name=f"{name}/{file}")
         if state.is_changed:
-            frequencies, keys = _summarize(state)
+            frequencies, keys = state.summarize()
             self._writer.save(f"{name}/deleted.npy", np.flatnonzero(~state.is_live).astype(np.int32))
             self._writer.save(f"{name}/live-frequencies.npy", frequencies.astype(np.int32))
             self._writer.save(f"{name}/first-seen.npy", keys)
 
 
-def _summarize(state: _State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
+def _summarize(state: _State) -> _Summary:
     """Return how many of the documents that are left have each term, and the order of its first appearance in them.
 
     The latter as numbers: the ordinal of the document, times 2**32, plus the term's place in it.
@@ -269,15 +289,19 @@ def _summarize(state: _State) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
 
 
 def _count_terms(states: Sequence[_State]) -> int:
-    """Return the number of distinct terms of the documents that are left."""
-    names: set[str] = set()
-    for state in states:
-        frequencies, _ = _summarize(state)
-        live = np.flatnonzero(frequencies)
-        if len(states) == 1:
-            return len(live)
-        names.update(state.segment.terms[row] for row in live.tolist())
-    return len(names)
+    """Return the number of distinct terms of the documents that are left.
+
+    Of the segment with most terms no string is read but to look up those of the others.
+    """
+    live = [(state, np.flatnonzero(state.summarize()[0])) for state in states]
+    live.sort(key=lambda pair: -len(pair[1]))
+    total = len(live[0][1])
+    for place, (state, rows) in enumerate(live[1:], 1):
+        new = state.segment.terms.take(rows)
+        for larger, _ in live[:place]:
+            new = larger.list_unknown(new)
+        total += len(new)
+    return total
 
 
 def _count_live(states: Sequence[_State]) -> dict[str, int]:
