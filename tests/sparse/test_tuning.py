@@ -135,3 +135,15 @@ def test_only_so_many_are_read(index: SparseIndex, monkeypatch: pytest.MonkeyPat
 
     monkeypatch.setattr(tuning, "_MOST_QUERIES", 3)
     assert tune(index, endless(), top_k=5).queries == 3
+
+
+@pytest.mark.parametrize("kept", [5, None, {}, {"weight": "0.5", "candidates": 7}, {"weight": 0.5, "candidates": 2.5}])
+def test_a_setting_that_is_no_budget(tmp_path: Path, kept: object) -> None:
+    """Somebody's own setting under that name is told apart from a budget."""
+    with SparseIndexBuilder(tmp_path) as builder:
+        builder.add("a", ["x"])
+        builder.commit({"budget": kept})
+    index = SparseIndex.open(tmp_path)
+    assert [hit.doc_id for hit in index.search(["x"])] == ["a"]
+    with pytest.raises(InputError, match="the setting 'budget'"):
+        _ = index.budget

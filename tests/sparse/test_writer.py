@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sicetnon.errors import IndexLocked, IndexNotFound, InputError
+from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexLocked, IndexNotFound, InputError
 from sicetnon.sparse import Bm25, Budget, SparseIndex, SparseIndexBuilder, SparseIndexWriter, writer
 from sicetnon.sparse.terms import TermDictionary
 from sicetnon.storage import StoredDirectory
@@ -365,3 +365,68 @@ def test_filters_over_segments(tmp_path: Path) -> None:
     assert [d.doc_id for d in index.search(["x"], allowed=everything)] == ["a0", *[f"a{n}" for n in range(2, 8)], "b"]
     assert [d.doc_id for d in index.search(["x"], allowed=index.select(["b", "a2"]))] == ["a2", "b"]
     assert [d.doc_id for d in index.search(["x"], allowed=index.select(lambda doc_id: doc_id > "a6"))] == ["a7", "b"]
+
+
+def test_one_commit_a_writer(tmp_path: Path) -> None:
+    """After a commit nothing more can be changed by that writer, and what was committed stands."""
+    build(tmp_path, {"a": ["x"]})
+    with SparseIndexWriter(tmp_path) as open_writer:
+        open_writer.add("b", ["x"])
+        open_writer.commit()
+        for change_more in (
+            lambda: open_writer.add("c", ["x"]),
+            lambda: open_writer.delete("a"),
+            lambda: open_writer.update("b", ["y"]),
+            open_writer.commit,
+        ):
+            with pytest.raises(IndexDirectoryError, match="committed already"):
+                change_more()
+    index = SparseIndex.open(tmp_path)
+    index.stored.verify()
+    assert [hit.doc_id for hit in index.search(["x"])] == ["a", "b"]
+    assert sorted(p.name for p in index.stored.folder.iterdir()) == ["segment-000001"]
+    with SparseIndexBuilder(tmp_path) as builder:
+        builder.add("d", ["x"])
+        builder.commit()
+        with pytest.raises(IndexDirectoryError, match="committed already"):
+            builder.commit()
+    SparseIndex.open(tmp_path).stored.verify()
+
+
+def test_damage_is_not_merged_unseen(tmp_path: Path) -> None:
+    """A segment with an altered byte is not copied into a new one with checksums that fit."""
+    index = build(tmp_path, {f"d{n}": [f"t{n % 7}", f"u{n % 5}", "x"] for n in range(50)})
+    path = index.stored.path("segment-000001/forward.npy")
+    content = bytearray(path.read_bytes())
+    content[150] ^= 1
+    path.write_bytes(content)
+    with SparseIndexWriter(tmp_path) as open_writer:
+        open_writer.delete("d49")
+        open_writer.merge()
+        with pytest.raises(IndexDamaged, match=r"forward\.npy"):
+            open_writer.commit()
+    assert SparseIndex.open(tmp_path).stored.manifest.generation == 1
+
+
+def test_damage_is_named_by_the_writer(tmp_path: Path) -> None:
+    """Altered bytes that the writer stumbles over are IndexDamaged, not the error that they provoke."""
+    index = build(tmp_path, {f"d{n}": ["x", f"t{n}"] for n in range(50)})
+    path = index.stored.path("segment-000001/tie-rank.npy")
+    content = bytearray(path.read_bytes())
+    content[130:132] = b"\xff\x7f"
+    path.write_bytes(content)
+    with SparseIndexWriter(tmp_path) as open_writer, pytest.raises(IndexDamaged):
+        open_writer.delete("d26")
+
+
+def test_counts_again_after_the_last_weight_is_deleted(tmp_path: Path) -> None:
+    """With the only weight that is no count deleted, BM25 answers as it does after a fresh build."""
+    build(tmp_path, {"a": {"x": 1}, "b": {"x": 2}, "c": {"x": 7}, "w": {"y": 0.5}})
+    with SparseIndexWriter(tmp_path) as open_writer:
+        open_writer.delete("w")
+        open_writer.commit()
+    fresh = build(tmp_path / "fresh", {"a": {"x": 1}, "b": {"x": 2}, "c": {"x": 7}})
+    found = SparseIndex.open(tmp_path).search(["x"], scoring=Bm25())
+    assert [(hit.doc_id, hit.score) for hit in found] == [
+        (hit.doc_id, hit.score) for hit in fresh.search(["x"], scoring=Bm25())
+    ]

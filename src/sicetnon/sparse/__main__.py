@@ -28,7 +28,8 @@ def main(arguments: Sequence[str] | None = None, *, program: str = "python3 -m s
     """Run one command and return the exit status: 0, or 1 after an error."""
     options = _parse(arguments, program)
     for number in (signal.SIGTERM, signal.SIGHUP):
-        signal.signal(number, _leave)  # so that what is unfinished is removed
+        if signal.getsignal(number) is not signal.SIG_IGN:  # as nohup has it
+            signal.signal(number, _leave)  # so that what is unfinished is removed
     started = time.perf_counter()
     try:
         done = _COMMANDS[options.command](options)
@@ -53,7 +54,7 @@ def _search(options: argparse.Namespace) -> str:
         options.queries,
         options.output,
         top_k=options.top_k,
-        mode=options.mode,
+        mode=options.mode or ("fast" if options.scoring == "overlap" else "exact"),
         scoring=_make_scoring(options),
         format=options.format,
         **({} if options.run_tag is None else {"tag": options.run_tag}),
@@ -154,8 +155,8 @@ def _make_parser(program: str) -> argparse.ArgumentParser:
     search.add_argument(
         "--mode",
         choices=MODES,
-        default="fast",
-        help="fast looks at as much as the index's budget allows, exact at all that matters (default: fast)",
+        help="fast looks at as much as the index's budget allows, exact at all that matters (default: fast for the "
+        "scoring overlap, which the budget is tuned for, exact for the others)",
     )
     search.add_argument(
         "--scoring",
@@ -207,7 +208,7 @@ def _number(kind: type[Number], least: float, most: float = inf) -> Callable[[st
 
     def read(text: str) -> Number:
         value = kind(text)
-        if not least <= value <= most:
+        if not least <= value <= most or value == inf:
             bounds = f"at least {least}" if most == inf else f"from {least} to {most}"
             raise argparse.ArgumentTypeError(f"{text} is not {bounds}")
         return value

@@ -25,6 +25,9 @@ _FEWEST_POSTINGS = 1 / 32  # of the documents: so many are always added, costing
 _MOST_OVER = 4  # candidates for one that the budget names: ties at the edge are taken in, up to this
 
 
+BUDGET = "budget"  # the setting that holds the tuned one
+
+
 @dataclass(frozen=True, slots=True)
 class Budget:
     """How much of a query is looked at.
@@ -40,7 +43,7 @@ class Budget:
 
     def __post_init__(self) -> None:
         """Refuse what bounds nothing."""
-        if not 0 < self.weight <= 1 or self.candidates < 1:
+        if not 0 < self.weight <= 1 or not isinstance(self.candidates, int) or self.candidates < 1:
             raise InputError(
                 f"a budget with {self}",
                 expected="a weight above 0 and at most 1, and at least 1 candidate",
@@ -77,9 +80,18 @@ class Budget:
         return int(frequencies[:count].sum()), len(left), bool((source.bitmaps.find(left) >= 0).all())
 
     @classmethod
-    def from_json(cls, fields: Mapping[str, Any]) -> Self:
-        """Return the budget that `to_json` gave the fields of."""
-        return cls(float(fields["weight"]), int(fields["candidates"]))
+    def from_json(cls, fields: Any) -> Self:
+        """Return the budget that `to_json` gave the fields of; any other value is an InputError."""
+        weight, candidates = (
+            (fields.get("weight"), fields.get("candidates")) if isinstance(fields, Mapping) else (None, None)
+        )
+        if not isinstance(weight, int | float) or not isinstance(candidates, int):
+            raise InputError(
+                f"the setting {BUDGET!r} of {fields!r}",
+                expected='an object of "weight" and "candidates"',
+                remedy="keep your own settings under another name, or tune the index",
+            )
+        return cls(weight, candidates)
 
 
 class Chosen(NamedTuple):

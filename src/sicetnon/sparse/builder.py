@@ -60,6 +60,7 @@ class SparseIndexBuilder:
         tunes: whether to find the budget of fast searches by queries made of the documents, and to keep it as the
         setting "budget"; it takes some seconds for a million documents.
         """
+        self._writer.check_open()
         if not len(self._segment):
             raise InputError("no document at all", expected="at least one", remedy="check the corpus")
         counts = {name_segment(1): self._segment.finish()}

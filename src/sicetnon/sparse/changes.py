@@ -6,8 +6,10 @@ from collections.abc import Iterable
 from pathlib import Path
 
 from sicetnon.jsonl import read_keyed_rows, read_rows
+from sicetnon.sparse.budget import BUDGET
 from sicetnon.sparse.contract import read_terms
-from sicetnon.sparse.index import BUDGET, SparseIndex
+from sicetnon.sparse.index import SparseIndex
+from sicetnon.sparse.layout import KIND
 from sicetnon.sparse.tuning import Tuned, tune
 from sicetnon.sparse.writer import SparseIndexWriter
 from sicetnon.storage import Manifest, change_settings
@@ -46,5 +48,5 @@ def tune_index(index_dir: Path, queries: Path, *, top_k: int, overlap: float, ov
     index = SparseIndex.open(index_dir)
     samples = (read_terms(row) for _, row in read_keyed_rows(queries, "query_id"))
     tuned = tune(index, samples, top_k=top_k, overlap=overlap, overlap_top=overlap_top)
-    change_settings(index_dir, kind=index.stored.manifest.kind, settings={BUDGET: tuned.budget.to_json()})
+    change_settings(index_dir, kind=KIND, settings={BUDGET: tuned.budget.to_json()})
     return tuned

@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.budget import Budget
+from sicetnon.sparse.budget import BUDGET, Budget
 from sicetnon.sparse.layout import KIND, list_segments
 from sicetnon.sparse.planning import Ranked, SegmentQuery, check_cutoff, plan_query
 from sicetnon.sparse.scoring import CollectionStatistics, IdfOverlap, Scoring
@@ -30,7 +30,6 @@ if TYPE_CHECKING:
 Query = Iterable[str] | Mapping[str, float]
 Filter = NDArray[np.bool_]
 
-BUDGET = "budget"  # the setting that holds the tuned budget
 _IDF_OVERLAP = IdfOverlap()
 
 

@@ -16,8 +16,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from sicetnon.errors import InputError
-from sicetnon.sparse.budget import Budget, is_bounded
-from sicetnon.sparse.index import BUDGET, Query, SparseIndex
+from sicetnon.sparse.budget import BUDGET, Budget, is_bounded
+from sicetnon.sparse.index import Query, SparseIndex
 
 _SHARES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 _CANDIDATES = (100, 150, 200, 250, 300, 400, 500, 700, 1_000, 1_400, 2_000, 2_800, 4_000)

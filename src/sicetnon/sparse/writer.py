@@ -117,11 +117,12 @@ class SparseIndexWriter:
 
     def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
         """Add a document, as `SparseIndexBuilder.add` does; one whose ID is there already is an InputError."""
+        self._writer.check_open()
         if self._find(doc_id) is not None:
             raise InputError(
                 f"document ID {doc_id!r}, which the index has already",
                 expected="a new ID",
-                remedy="use update() to replace the document, or another ID",
+                remedy="replace the document (update(), or --replace), or choose another ID",
             )
         if self._builder is None:
             self._builder = self._begin()
@@ -130,6 +131,7 @@ class SparseIndexWriter:
     def delete(self, doc_id: str) -> None:
         """Delete a document; one that the index does not have is an InputError."""
         check_doc_id(doc_id)
+        self._writer.check_open()
         if self._builder is not None and doc_id in self._builder:
             self._finish()
         found = self._find(doc_id)
@@ -151,7 +153,17 @@ class SparseIndexWriter:
         self._merges_all = True
 
     def commit(self, settings: Mapping[str, Any] | None = None) -> Manifest:
-        """Make the changed index the current one; its settings stay unless others are given."""
+        """Make the changed index the current one, once; its settings stay unless others are given.
+
+        Segments that are merged are verified first, so that no damage is copied unseen (IndexDamaged).
+        """
+        self._writer.check_open()
+        with self._index.stored.naming_damage():
+            totals = self._write()
+        return self._writer.commit(dict(self._index.settings if settings is None else settings), totals)
+
+    def _write(self) -> dict[str, int]:
+        """Write the files of the changed index, and return its counts."""
         self._finish()
         states = [state for state in self._states if state.is_live.any()]
         if not states:
@@ -167,16 +179,15 @@ class SparseIndexWriter:
         for number, state in enumerate(states, 1):
             counts[name_segment(number)] = state.counts
             self._place(state, name_segment(number))
-        totals = count_all(counts, terms=_count_terms(states))
-        totals |= _count_live(states)
-        return self._writer.commit(dict(self._index.settings if settings is None else settings), totals)
+        return count_all(counts, terms=_count_terms(states)) | _count_live(states)
 
     def _find(self, doc_id: str) -> tuple[_State, int] | None:
         """Return where a document is that is neither deleted nor in the segment that is being built."""
-        for state in self._states:
-            ordinal = state.segment.find_ordinal(doc_id)
-            if ordinal >= 0 and state.is_live[ordinal]:
-                return state, ordinal
+        with self._index.stored.naming_damage():
+            for state in self._states:
+                ordinal = state.segment.find_ordinal(doc_id)
+                if ordinal >= 0 and state.is_live[ordinal]:
+                    return state, ordinal
         return None
 
     def _begin(self) -> SegmentBuilder:
@@ -209,10 +220,15 @@ class SparseIndexWriter:
         """Tell whether a run of segments is one that need not be written anew."""
         state = group[0]
         deleted = len(state.is_live) - state.live_count
+        if state.is_changed and _has_counts_left(state):
+            return False  # as a fresh build would, it is to have counts again
         return len(group) == 1 and deleted <= (0 if self._merges_all else _MOST_DELETED * len(state.is_live))
 
     def _merge(self, group: Sequence[_State]) -> _State:
         """Write the documents that are left of some segments as one, as a fresh build would."""
+        for state in group:
+            if not state.is_new:
+                state.segment.stored.verify(f"{state.segment.name}/")
         builder = self._begin()
         try:
             places: dict[str, int] = {}
@@ -286,6 +302,14 @@ def _summarize(state: _State) -> _Summary:
     keys[rows[is_first]] = (owners[is_first] << 32) | places[is_first]
     keys[frequencies == 0] = _NEVER
     return frequencies, keys
+
+
+def _has_counts_left(state: _State) -> bool:
+    """Tell whether a segment of weights has only whole numbers in the documents that are left."""
+    if not state.segment.has_weights:
+        return False
+    _, _, values = state.segment.read_documents(np.flatnonzero(state.is_live))
+    return values is None or bool((values == np.rint(values)).all())
 
 
 def _count_terms(states: Sequence[_State]) -> int:

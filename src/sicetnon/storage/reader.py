@@ -126,9 +126,18 @@ class StoredDirectory:
             if size != entry.bytes:
                 raise self.damage(f"{self.folder / name} has {size:,} bytes", expected=f"{entry.bytes:,} bytes")
 
-    def verify(self) -> None:
-        """Read every file and raise IndexDamaged naming each one that differs from its checksum."""
-        bad = [name for name in self.manifest.files if not self._is_whole(name)]
+    def verify(self, prefix: str = "") -> None:
+        """Read every file (whose path begins so) and raise IndexDamaged naming each that differs from its checksum.
+
+        Where a writer has committed meanwhile, and so removed files, it is IndexDirectoryError.
+        """
+        bad = [name for name in self.manifest.files if name.startswith(prefix) and not self._is_whole(name)]
+        if bad and read_manifest(self.directory, kind=None).generation != self.manifest.generation:
+            raise IndexDirectoryError(
+                f"{self.folder} was replaced by a newer generation meanwhile",
+                expected="the generation that was opened",
+                remedy="open the index again",
+            )
         if bad:
             raise IndexDamaged(
                 f"{self.folder} has altered or missing files: {', '.join(bad)}",
