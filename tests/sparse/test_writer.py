@@ -228,6 +228,65 @@ def test_what_is_left_is_summed_up_once(tmp_path: Path, monkeypatch: pytest.Monk
     assert sorted(seen) == [1, 48]
 
 
+def test_changes_of_one_session_share_a_segment(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Documents that are replaced or deleted where they were just added begin no new segment each time."""
+    build(tmp_path / "index", {"a": ["x", "old"]})
+    begun: list[object] = []
+    real = SparseIndexWriter._begin
+    monkeypatch.setattr(SparseIndexWriter, "_begin", lambda self: begun.append(1) or real(self))
+    monkeypatch.setattr(writer, "_MOST_TIMES", 0)
+    monkeypatch.setattr(writer, "_MOST_DELETED", 1)
+    documents: Documents = {}
+    with SparseIndexWriter(tmp_path / "index", buffered_postings=20) as open_writer:
+        for number in range(60):
+            for doc_id in ("a", f"b{number}", f"b{number // 2}"):
+                documents.pop(doc_id, None)
+                documents[doc_id] = ["x", f"t{number}"]
+                open_writer.update(doc_id, documents[doc_id])
+            if number % 5 == 4:
+                open_writer.delete(f"b{number}")
+                del documents[f"b{number}"]
+                assert f"b{number}" not in open_writer
+                with pytest.raises(InputError, match="expected a document of the index"):
+                    open_writer.delete(f"b{number}")
+        with pytest.raises(InputError, match="'a' a second time"):
+            open_writer.add("a", ["x"])
+        open_writer.commit()
+    assert len(begun) == 1
+    index = SparseIndex.open(tmp_path / "index")
+    assert (index.segment_count, index.ordinal_count) == (1, 180)
+    fresh = build(tmp_path / "fresh", documents)
+    assert_equal(index, fresh)
+    for doc_id in documents:
+        assert index.read_doc_ids([index.find_ordinal(doc_id)]) == [doc_id]
+        assert index.explain(["x", "t7"], doc_id).score == fresh.explain(["x", "t7"], doc_id).score
+    with pytest.raises(InputError, match="'b59'"):
+        index.find_ordinal("b59")
+    with SparseIndexWriter(tmp_path / "index") as open_writer:  # which finds the last of equal IDs too
+        open_writer.delete("a")
+        open_writer.merge()
+        open_writer.commit()
+    del documents["a"]
+    shutil.rmtree(tmp_path / "fresh")
+    merged, fresh = SparseIndex.open(tmp_path / "index"), build(tmp_path / "fresh", documents)
+    assert_equal(merged, fresh)
+    assert read_files(merged) == read_files(fresh)
+
+
+def test_all_that_was_added_is_deleted(tmp_path: Path) -> None:
+    """A session that deletes all it added leaves the index as it was, in the next generation."""
+    build(tmp_path, {"a": ["x"]})
+    before = read_files(SparseIndex.open(tmp_path))
+    with SparseIndexWriter(tmp_path) as open_writer:
+        for _ in range(3):
+            open_writer.add("b", ["x", "y"])
+            open_writer.delete("b")
+        open_writer.commit()
+    index = SparseIndex.open(tmp_path)
+    assert (index.segment_count, index.term_count) == (1, 1)
+    assert read_files(index) == before
+
+
 def test_settings_stay(tmp_path: Path) -> None:
     """What an index was committed with outlives its changes, unless it is set anew."""
     with SparseIndexBuilder(tmp_path) as builder:

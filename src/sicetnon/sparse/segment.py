@@ -6,7 +6,7 @@ stays in the files, marked.
 
 from __future__ import annotations
 
-from bisect import bisect_left
+from bisect import bisect_right
 from functools import cached_property
 from typing import TYPE_CHECKING, Any
 
@@ -108,8 +108,9 @@ class Segment:
     def find_ordinal(self, doc_id: str) -> int:
         """Return the ordinal of a document that is not deleted, -1 where there is none with that ID."""
         check_doc_id(doc_id)
-        place = bisect_left(self.by_rank, doc_id, key=self.documents.__getitem__)
-        if place == self.document_count or self.documents[self.by_rank.item(place)] != doc_id:
+        # Of documents of one ID, which a writer that deletes what it just added leaves, only the last can be live.
+        place = bisect_right(self.by_rank, doc_id, key=self.documents.__getitem__) - 1
+        if place < 0 or self.documents[self.by_rank.item(place)] != doc_id:
             return -1
         ordinal = self.by_rank.item(place)
         return ordinal if self.is_live[ordinal] else -1

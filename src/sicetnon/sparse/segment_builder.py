@@ -31,7 +31,8 @@ class SegmentBuilder:
         self._writer = writer
         self.folder = folder
         self._buffered_postings = buffered_postings
-        self._documents: dict[str, None] = {}
+        self._documents: list[str] = []  # all IDs, by ordinal
+        self._left: set[str] = set()  # those of documents that were not deleted since
         self._rows: defaultdict[str, int] = defaultdict()
         self._rows.default_factory = self._rows.__len__
         self._find_row = self._rows.__getitem__
@@ -53,12 +54,12 @@ class SegmentBuilder:
             opened.pop_all()
 
     def __len__(self) -> int:
-        """Return the number of documents so far."""
+        """Return the number of documents so far, deleted ones included."""
         return len(self._documents)
 
     def __contains__(self, doc_id: str) -> bool:
-        """Tell whether a document of that ID was added."""
-        return doc_id in self._documents
+        """Tell whether a document of that ID was added and not deleted since."""
+        return doc_id in self._left
 
     def close(self) -> None:
         """Remove what is temporary."""
@@ -68,7 +69,7 @@ class SegmentBuilder:
     def add(self, doc_id: str, terms: Iterable[str] | Mapping[str, float]) -> None:
         """Add a document; see `SparseIndexBuilder.add`."""
         check_doc_id(doc_id)
-        if doc_id in self._documents:
+        if doc_id in self._left:
             raise InputError(
                 f"document ID {doc_id!r} a second time", expected="each document once", remedy="remove one of the two"
             )
@@ -77,7 +78,8 @@ class SegmentBuilder:
                 f"more than {MAX_COUNT:,} documents", expected="at most that many", remedy="split the corpus"
             )
         names, frequencies = read_terms(doc_id, terms)
-        self._documents[doc_id] = None
+        self._documents.append(doc_id)
+        self._left.add(doc_id)
         held = len(self._buffer)
         self._buffer.extend(map(self._find_row, names))
         self._postings_by_document.append(len(names))
@@ -89,6 +91,18 @@ class SegmentBuilder:
             self._buffers_weights = True
         if len(self._buffer) >= self._buffered_postings:
             self._flush_buffer()
+
+    def delete(self, doc_id: str) -> None:
+        """Let a document count as deleted (see `list_deleted`); its ID may be added again."""
+        self._left.remove(doc_id)
+
+    def list_deleted(self) -> list[int]:
+        """Return the ordinals of deleted documents, ascending: of those of one ID only the last can be left."""
+        if len(self._left) == len(self._documents):
+            return []
+        last = {doc_id: ordinal for ordinal, doc_id in enumerate(self._documents)}
+        left = {last[doc_id] for doc_id in self._left}
+        return [ordinal for ordinal in range(len(self._documents)) if ordinal not in left]
 
     def add_rows(
         self,
@@ -103,7 +117,9 @@ class SegmentBuilder:
         all 1): one document's after another's.
         """
         assert not self._buffer
-        self._documents.update(dict.fromkeys(doc_ids))
+        first = len(self._documents)
+        self._documents.extend(doc_ids)
+        self._left.update(self._documents[first:])
         self._postings_by_document.extend(row_counts.tolist())
         if frequencies is not None and (frequencies.dtype != np.float32 or _are_counts(frequencies, row_counts)):
             frequencies = frequencies.astype(np.uint32)
@@ -134,7 +150,7 @@ class SegmentBuilder:
         self._save("document-lengths", lengths)
         write_terms(self._writer, self.folder, list(self._rows))
         write_strings(self._writer, f"{self.folder}/documents", self._documents)
-        self._save("tie-rank", _rank(list(self._documents)))
+        self._save("tie-rank", _rank(self._documents))
         self.close()
         return {
             "documents": len(self._documents),
@@ -272,7 +288,7 @@ def _are_counts(weights: NDArray[np.float32], row_counts: NDArray[np.int64]) -> 
 
 
 def _rank(doc_ids: list[str]) -> NDArray[np.int32]:
-    """Return the place of each document among all IDs in code point order."""
+    """Return the place of each document among all IDs in code point order, equal ones in the order of adding."""
     order = sorted(range(len(doc_ids)), key=doc_ids.__getitem__)
     rank = np.empty(len(doc_ids), np.int32)
     rank[order] = np.arange(len(doc_ids), dtype=np.int32)

@@ -133,7 +133,8 @@ class SparseIndexWriter:
         check_doc_id(doc_id)
         self._writer.check_open()
         if self._builder is not None and doc_id in self._builder:
-            self._finish()
+            self._builder.delete(doc_id)
+            return
         found = self._find(doc_id)
         if found is None:
             raise InputError(f"document ID {doc_id!r}", expected="a document of the index", remedy="check the ID")
@@ -204,7 +205,10 @@ class SparseIndexWriter:
         counts = builder.finish()
         named = {f"{builder.folder}/{name}": count for name, count in counts.items()}
         segment = Segment(self._writer.look(named), builder.folder)
-        return _State(segment, counts, segment.is_live.copy(), is_new=True)
+        state = _State(segment, counts, segment.is_live.copy(), is_new=True)
+        if deleted := builder.list_deleted():
+            state.delete(deleted)
+        return state
 
     def _group(self, states: Sequence[_State]) -> list[list[_State]]:
         """Return the segments in runs that are to be one each."""
