@@ -320,8 +320,6 @@ def change_settings(path: str | Path, *, kind: str, settings: Mapping[str, Any])
         finally:
             with suppress(OSError):
                 (directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
-            with suppress(OSError):
-                (directory / UNFINISHED_MANIFEST_NAME).unlink(missing_ok=True)
             lock.release()
     except OSError as error:
         if isinstance(error, SicetnonError):
