@@ -23,6 +23,7 @@ from ir_measures import R, ScoredDoc, calc_aggregate, nDCG
 from machine import keep_figures, measure_wall
 
 from sicetnon.corpora import read_results
+from sicetnon.corpora.results import ResultRow
 from sicetnon.sparse import SparseIndex
 
 CONTRACT = Path(__file__).resolve().parent.parent / "contracts" / "sparse-pruning"
@@ -87,21 +88,21 @@ def build(reference: Sequence[str], data: Path, work: Path) -> dict[str, object]
     return figures | {"budget": index.budget.to_json(), "index_bytes_a_posting": round(size / index.posting_count, 2)}
 
 
-def measure_overlap(mine: Sequence, theirs: Sequence, depth: int) -> float:
+def measure_overlap(mine: Sequence[ResultRow], theirs: Sequence[ResultRow], depth: int) -> float:
     """Return the mean share of the reference's best documents that we return among as many."""
     shares = []
     for a, b in zip(mine, theirs, strict=True):
-        expected = {hit.doc_id for hit in b.hits[:depth]}
-        shares.append(len(expected & {hit.doc_id for hit in a.hits[:depth]}) / max(len(expected), 1))
+        expected = set(b.doc_ids[:depth])
+        shares.append(len(expected & set(a.doc_ids[:depth])) / max(len(expected), 1))
     return statistics.mean(shares)
 
 
-def judge(rows: Sequence, qrels: Path, name: str) -> dict[str, float]:
+def judge(rows: Sequence[ResultRow], qrels: Path, name: str) -> dict[str, float]:
     """Return nDCG@10 and R@100 by the judgments."""
     with qrels.open(newline="") as source:
         lines = list(csv.DictReader(source, delimiter="\t"))
     judgments = [Judgment(line["query_id"], line["doc_id"], int(line["relevance"])) for line in lines]
-    run = [ScoredDoc(row.query_id, hit.doc_id, -rank) for row in rows for rank, hit in enumerate(row.hits)]
+    run = [ScoredDoc(row.query_id, doc_id, -rank) for row in rows for rank, doc_id in enumerate(row.doc_ids)]
     values = calc_aggregate([nDCG @ 10, R @ 100], judgments, run)
     return {f"{name}_{measure}": round(value, 4) for measure, value in values.items()}
 
