@@ -23,10 +23,10 @@ _SHARES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 _CANDIDATES = (100, 150, 200, 250, 300, 400, 500, 700, 1_000, 1_400, 2_000, 2_800, 4_000)
 _MOST_QUERIES = 256
 _TOP = 10
-_POSTING_COST, _CANDIDATE_COST, _LOOK_UP_COST = 1.6, 400.0, 3.0  # nanoseconds; looking up is a term of a candidate
+_POSTING_COST, _CANDIDATE_COST, _LOOK_UP_COST = 1.3, 500.0, 3.0  # nanoseconds; looking up is a term of a candidate
 _SAMPLES = 64
 _EVERY_OTHER = 2
-_OWN_OVERLAP, _OWN_OVERLAP_TOP = 0.94, 0.995
+_OWN_OVERLAP, _OWN_OVERLAP_TOP = 0.94, 1.0
 
 
 @dataclass(frozen=True, slots=True)
