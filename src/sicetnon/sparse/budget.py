@@ -73,8 +73,9 @@ class Budget:
         self, source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64]
     ) -> tuple[int, int, bool]:
         """Return how many postings a query adds up, how many terms are left, and whether bitmaps tell those."""
-        order = np.argsort(source.count_documents(rows), kind="stable")
-        frequencies = source.count_documents(rows)[order]
+        frequencies = source.count_documents(rows)
+        order = np.argsort(frequencies, kind="stable")
+        frequencies = frequencies[order]
         count = self.count_added(frequencies, weights[order], source.document_count)
         left = rows[order[count:]]
         return int(frequencies[:count].sum()), len(left), bool((source.bitmaps.find(left) >= 0).all())
@@ -108,10 +109,10 @@ class Chosen(NamedTuple):
     candidates: NDArray[np.intp]
 
 
-def is_bounded(source: SetPostings, rows: NDArray[np.intp], weights: NDArray[np.float64]) -> bool:
-    """Tell whether a budget bounds a query: not where the plain sum is as quick."""
-    work = int(source.count_documents(rows).sum()) + source.document_count
-    return work >= _LEAST_WORK and 0 < len(rows) <= _MOST_TERMS and bool(weights.min() > 0)
+def is_bounded(frequencies: NDArray[np.int64], weights: NDArray[np.float64], document_count: int) -> bool:
+    """Tell whether a budget bounds a query, by its terms' document frequencies: not where the plain sum is as quick."""
+    work = int(frequencies.sum()) + document_count
+    return work >= _LEAST_WORK and 0 < len(weights) <= _MOST_TERMS and bool(weights.min() > 0)
 
 
 def find_good(
@@ -128,9 +129,9 @@ def find_good(
     rows: intp[m], distinct; weights: float64[m], above 0; allowed: bool by ordinal, None for all. Scores are sums in
     the order of the rows. None where the plain sum is as quick, which does not depend on k either.
     """
-    if not is_bounded(source, rows, weights):
-        return None
     frequencies = source.count_documents(rows)
+    if not is_bounded(frequencies, weights, source.document_count):
+        return None
     order = np.argsort(frequencies, kind="stable")
     count = budget.count_added(frequencies[order], weights[order], source.document_count)
     while True:

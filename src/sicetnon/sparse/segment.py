@@ -48,9 +48,9 @@ class Segment:
         def path(file: str) -> str:
             return f"{name}/{file}"
 
-        self.document_count = stored.count(path("documents"))
-        posting_count = stored.count(path("postings"))
-        self.terms = TermDictionary.open(stored, name, length=stored.count(path("terms")))
+        self.document_count = self.counts["documents"]
+        posting_count = self.counts["postings"]
+        self.terms = TermDictionary.open(stored, name, length=self.counts["terms"])
         self.offsets = stored.array(path("offsets.npy"), dtype=np.int64, length=len(self.terms) + 1)
         self.postings = stored.array(path("postings.npy"), dtype=np.int32, length=posting_count)
         bitmaps = TermBitmaps.open(stored, name, document_count=self.document_count)

@@ -93,7 +93,11 @@ def tune_by_documents(index: SparseIndex) -> dict[str, dict[str, float | int]]:
 
 def _is_bounded(index: SparseIndex, terms: list[str]) -> bool:
     """Tell whether a budget bounds what a search for the terms looks at."""
-    return any(is_bounded(part.segment.sets, part.rows, part.weights) for part in index.plan(terms))
+    for part in index.plan(terms):
+        sets = part.segment.sets
+        if is_bounded(sets.count_documents(part.rows), part.weights, sets.document_count):
+            return True
+    return False
 
 
 def _measure(

@@ -25,6 +25,7 @@ from sicetnon.errors import InputError
 from sicetnon.sparse.builder import BUFFERED_POSTINGS
 from sicetnon.sparse.index import SparseIndex
 from sicetnon.sparse.layout import KIND, count_all, name_segment
+from sicetnon.sparse.runs import split_runs
 from sicetnon.sparse.segment import Segment
 from sicetnon.sparse.segment_builder import SegmentBuilder, read_terms
 from sicetnon.sparse.terms import check_doc_id
@@ -255,15 +256,10 @@ class SparseIndexWriter:
         """Add the documents that are left of a segment to another, some at a time."""
         live = np.flatnonzero(state.is_live)
         segment = state.segment
-        ends = np.cumsum(segment.forward.count_terms(live))
-        first = 0
-        while first < len(live):
-            held = int(ends[first - 1]) if first else 0
-            last = max(int(np.searchsorted(ends, held + self._buffered_postings, side="right")), first + 1)
-            part = live[first:last]
+        for run in split_runs(segment.forward.count_terms(live), self._buffered_postings):
+            part = live[run]
             counts, local, values = segment.read_documents(part)
             builder.add_rows(segment.read_doc_ids(part), counts, rows[local], values)
-            first = last
 
     def _place(self, state: _State, name: str) -> None:
         """Put a segment's files where the new generation has them."""
@@ -335,6 +331,6 @@ def _count_terms(states: Sequence[_State]) -> int:
 def _count_live(states: Sequence[_State]) -> dict[str, int]:
     """Return the counts of what is left: documents, postings and tokens."""
     lengths = [int(state.segment.lengths[state.is_live].sum(dtype=np.int64)) for state in states]
-    postings = [int(state.segment.forward.count_terms(np.flatnonzero(state.is_live)).sum()) for state in states]
+    postings = [int(state.summarize()[0].sum()) for state in states]
     documents = [state.live_count for state in states]
     return {"documents": sum(documents), "postings": sum(postings), "tokens": sum(lengths)}
