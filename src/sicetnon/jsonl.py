@@ -197,14 +197,13 @@ def whole_file(path: Path) -> Iterator[IO[str]]:
 
 @contextmanager
 def _replacement(target: Path) -> Iterator[IO[str]]:
-    import shutil  # it loads every kind of compression
-
     unfinished = target.with_name(f".{os.urandom(8).hex()}.unfinished")  # short: the target's name may be long
     try:
         sink = unfinished.open("x", encoding="utf-8", newline="\n")
     except OSError as error:
         if not os.access(target, os.W_OK):
             raise _unwritable(target, error) from error
+        import shutil  # it loads every kind of compression
         import tempfile
 
         with tempfile.TemporaryFile("w+", encoding="utf-8", newline="\n") as kept:
@@ -217,10 +216,12 @@ def _replacement(target: Path) -> Iterator[IO[str]]:
         with sink:
             yield sink
         if target.exists():
-            shutil.copymode(target, unfinished)
+            unfinished.chmod(target.stat().st_mode & 0o7777)
         try:
             unfinished.replace(target)
         except OSError:  # a file that is mounted there cannot be replaced
+            import shutil
+
             shutil.copyfile(unfinished, target)
             unfinished.unlink()
     except BaseException:

@@ -66,19 +66,19 @@ def test_the_cheapest_that_reaches(index: SparseIndex, queries: list[list[str]],
     assert found.overlap == pytest.approx(measure(index, queries, found.budget, 20))
     assert found.overlap_top == pytest.approx(measure(index, queries, found.budget, 10), abs=0.2)
     assert min(found.overlap, found.overlap_top) >= wanted
-    samples = [(terms, index.rank(terms, top_k=20)[0]) for terms in queries]
-    cost = tuning._reckon(index, samples, found.budget)
+    samples = [(index.plan(terms), index.rank(terms, top_k=20)[0]) for terms in queries]
+    cost = tuning._reckon(samples, found.budget)
     for share, size in product(tuning._SHARES, tuning._CANDIDATES):
         other = tuning._measure(index, samples, Budget(share, size), 20)
         if min(other.overlap, other.overlap_top) >= wanted:
-            assert tuning._reckon(index, samples, other.budget) >= cost
+            assert tuning._reckon(samples, other.budget) >= cost
 
 
 def test_more_is_wanted_more_is_looked_at(index: SparseIndex, queries: list[list[str]]) -> None:
     """A higher overlap never costs less, and the lowest less than the highest."""
-    samples = [(terms, index.rank(terms, top_k=20)[0]) for terms in queries]
+    samples = [(index.plan(terms), index.rank(terms, top_k=20)[0]) for terms in queries]
     costs = [
-        tuning._reckon(index, samples, tune(index, queries, top_k=20, overlap=wanted, overlap_top=0.1).budget)
+        tuning._reckon(samples, tune(index, queries, top_k=20, overlap=wanted, overlap_top=0.1).budget)
         for wanted in (0.3, 0.6, 0.8, 0.95)
     ]
     assert costs == sorted(costs)

@@ -8,7 +8,7 @@ lines of "query_id Q0 doc_id rank score tag" with ranks from 1, none for a query
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from dataclasses import replace
 from itertools import islice
 from pathlib import Path
@@ -17,11 +17,12 @@ from typing import TYPE_CHECKING, Literal
 from sicetnon.errors import InputError
 from sicetnon.jsonl import Row, read_keyed_rows, read_rows, whole_file
 from sicetnon.sparse.budget import Budget
-from sicetnon.sparse.index import SparseIndex
+from sicetnon.sparse.index import QUERIES_AT_ONCE, SparseIndex
 from sicetnon.sparse.planning import check_cutoff
 from sicetnon.sparse.result_rows import RankedQuery, format_rows
 
 if TYPE_CHECKING:
+    from sicetnon.sparse.planning import SegmentQuery
     from sicetnon.sparse.scoring import Scoring
     from sicetnon.storage import Manifest
 
@@ -30,7 +31,7 @@ FORMATS = ("jsonl", "trec")
 
 _TERMS = 'a list of strings, or an object from string to weight, under "terms"'
 _PROGRESS_EVERY = 10_000  # rows
-_QUERIES_AT_ONCE = 64  # whose results are written together
+_MANY_QUERIES = 64
 
 
 def build_index(corpus: Path, index_dir: Path, *, report: Callable[[int], None] | None = None) -> Manifest:
@@ -85,14 +86,18 @@ def search_file(
     count = 0
     with whole_file(output) as sink:
         read = _read_run_queries(queries) if format == "trec" else read_keyed_rows(queries, "query_id")
-        ranked = _rank_rows(index, read, top_k, scoring, budget)
-        while some := list(islice(ranked, _QUERIES_AT_ONCE)):
+        while rows := list(islice(read, QUERIES_AT_ONCE)):
+            if not count and len(rows) >= _MANY_QUERIES:
+                index.preload()
+            plans = [_plan_row(index, row, scoring) for _, row in rows]
+            some = [
+                RankedQuery(query_id, *index.rank_planned(parts, top_k=top_k, budget=budget))
+                for (query_id, _), parts in zip(rows, plans, strict=True)
+            ]
             if format == "trec":
                 sink.writelines(_format_run(index, query, tag) for query in some)
             else:
                 sink.write(format_rows(index, some))
-            if not count and len(some) == _QUERIES_AT_ONCE:
-                index.preload()  # there may be many more
             count += len(some)
     return count
 
@@ -109,14 +114,10 @@ def _read_run_queries(queries: Path) -> Iterator[tuple[str, Row]]:
         yield query_id, row
 
 
-def _rank_rows(
-    index: SparseIndex, queries: Iterable[tuple[str, Row]], top_k: int, scoring: Scoring | None, budget: Budget | None
-) -> Iterator[RankedQuery]:
-    for query_id, row in queries:
-        terms = read_terms(row)
-        with row.naming_faults():
-            ordinals, scores = index.rank(terms, top_k=top_k, scoring=scoring, budget=budget)
-        yield RankedQuery(query_id, ordinals, scores)
+def _plan_row(index: SparseIndex, row: Row, scoring: Scoring | None) -> list[SegmentQuery]:
+    terms = read_terms(row)
+    with row.naming_faults():
+        return index.plan(terms, scoring=scoring)
 
 
 def read_terms(row: Row) -> list[str] | dict[str, float]:

@@ -8,8 +8,8 @@ segments. Knows nothing of how the index was written but its files.
 from __future__ import annotations
 
 from bisect import bisect_right
-from collections.abc import Callable, Iterable, Mapping
-from itertools import accumulate
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from itertools import accumulate, islice
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -29,6 +29,8 @@ if TYPE_CHECKING:
 
 Query = Iterable[str] | Mapping[str, float]
 Filter = NDArray[np.bool_]
+
+QUERIES_AT_ONCE = 256  # planned, ranked and written together
 
 _IDF_OVERLAP = IdfOverlap()
 
@@ -169,9 +171,7 @@ class SparseIndex:
         search score in full, whatever `top_k` is; where more are asked for, the best of all others follow. Scores are
         exact either way. A filter (see `select`) leaves out documents, not their part in the terms' weights.
         """
-        ordinals, scores = self.rank(terms, top_k=top_k, scoring=scoring, budget=budget, allowed=allowed)
-        found = zip(self.read_doc_ids(ordinals), scores.tolist(), ordinals.tolist(), strict=True)
-        return [ScoredDocument(doc_id, score, ordinal) for doc_id, score, ordinal in found]
+        return self._name(self.rank(terms, top_k=top_k, scoring=scoring, budget=budget, allowed=allowed))
 
     def search_batch(
         self,
@@ -183,7 +183,13 @@ class SparseIndex:
         allowed: Filter | None = None,
     ) -> list[list[ScoredDocument]]:
         """Return what `search` gives for each query, in order."""
-        return [self.search(terms, top_k=top_k, scoring=scoring, budget=budget, allowed=allowed) for terms in queries]
+        found = []
+        queries = iter(queries)
+        while plans := [
+            self.plan(terms, scoring=scoring, allowed=allowed) for terms in islice(queries, QUERIES_AT_ONCE)
+        ]:
+            found += [self._name(self.rank_planned(parts, top_k=top_k, budget=budget)) for parts in plans]
+        return found
 
     def rank(
         self,
@@ -195,9 +201,16 @@ class SparseIndex:
         allowed: Filter | None = None,
     ) -> Ranked:
         """Return what `search` gives as arrays: ordinals (intp) and scores (float64), best first."""
+        return self.rank_planned(self.plan(terms, scoring=scoring, allowed=allowed), top_k=top_k, budget=budget)
+
+    def rank_planned(self, parts: Sequence[SegmentQuery], *, top_k: int = 100, budget: Budget | None = None) -> Ranked:
+        """Return what `rank` gives for the query that `plan` gave the parts of.
+
+        Planning many queries, then ranking them, is quicker than one after another: a ranking goes through megabytes
+        and leaves nothing of what planning needs in the processor's caches.
+        """
         check_cutoff(top_k)
         with self.stored.naming_damage():
-            parts = self.plan(terms, scoring=scoring, allowed=allowed)
             ordinals, scores = self._merge([part.rank(k=top_k, budget=budget) for part in parts], top_k)
             if budget is not None and len(ordinals) < top_k:  # all the others follow
                 missing = top_k - len(ordinals)
@@ -250,7 +263,13 @@ class SparseIndex:
     ) -> list[SegmentQuery]:
         """Return each segment with the terms it has, weighed by all documents and ordered by their first appearance."""
         scoring = scoring or _IDF_OVERLAP
-        return plan_query(terms, self.segments, self._firsts, self._statistics, scoring=scoring, allowed=allowed)
+        with self.stored.naming_damage():
+            return plan_query(terms, self.segments, self._firsts, self._statistics, scoring=scoring, allowed=allowed)
+
+    def _name(self, ranked: Ranked) -> list[ScoredDocument]:
+        ordinals, scores = ranked
+        found = zip(self.read_doc_ids(ordinals), scores.tolist(), ordinals.tolist(), strict=True)
+        return [ScoredDocument(doc_id, score, ordinal) for doc_id, score, ordinal in found]
 
     def _check_ordinals(self, least: int, most: int) -> None:
         if not 0 <= least <= most < self.ordinal_count:

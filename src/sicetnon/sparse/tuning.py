@@ -18,6 +18,10 @@ from numpy.typing import NDArray
 from sicetnon.errors import InputError
 from sicetnon.sparse.budget import BUDGET, Budget, is_bounded
 from sicetnon.sparse.index import Query, SparseIndex
+from sicetnon.sparse.planning import SegmentQuery
+
+Plan = Sequence[SegmentQuery]
+Sample = tuple[Plan, NDArray[np.intp]]  # a query, and its exact best documents
 
 _SHARES = (0.3, 0.4, 0.5, 0.55, 0.6, 0.65, 0.7, 0.75, 0.8, 0.85, 0.9, 0.95)
 _CANDIDATES = (100, 150, 200, 250, 300, 400, 500, 700, 1_000, 1_400, 2_000, 2_800, 4_000)
@@ -26,7 +30,7 @@ _TOP = 10
 _POSTING_COST, _CANDIDATE_COST, _LOOK_UP_COST = 1.3, 500.0, 3.0  # nanoseconds; looking up is a term of a candidate
 _SAMPLES = 64
 _EVERY_OTHER = 2
-_OWN_OVERLAP, _OWN_OVERLAP_TOP = 0.94, 1.0
+_OWN_OVERLAP, _OWN_OVERLAP_TOP = 0.97, 1.0
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +64,19 @@ def tune(
             expected="shares above 0 and at most 1, and at least 1 document",
             remedy="correct them",
         )
-    names = [list(terms) for terms in islice(queries, _MOST_QUERIES)]
-    if not any(len(part.rows) for terms in names for part in index.plan(terms)):
+    plans = [index.plan(terms) for terms in islice(queries, _MOST_QUERIES)]
+    if not any(len(part.rows) for plan in plans for part in plan):
         raise InputError("no query that matches a document", expected="sample queries", remedy="check the queries")
-    samples = [(terms, index.rank(terms, top_k=top_k)[0]) for terms in names if _is_bounded(index, terms)]
+    samples = [(plan, index.rank_planned(plan, top_k=top_k)[0]) for plan in plans if _is_bounded(plan)]
     if not samples:
-        return Tuned(Budget(), top_k, len(names), 1.0, 1.0)
+        return Tuned(Budget(), top_k, len(plans), 1.0, 1.0)
     sizes = [size for size in _CANDIDATES if size >= top_k] or [top_k]
     reached: list[tuple[float, Tuned]] = []
     share, size = 0, len(sizes) - 1
     while share < len(_SHARES) and size >= 0:
         tuned = _measure(index, samples, Budget(_SHARES[share], sizes[size]), top_k)
         if tuned.overlap >= overlap and tuned.overlap_top >= overlap_top:
-            reached.append((_reckon(index, samples, tuned.budget), tuned))
+            reached.append((_reckon(samples, tuned.budget), tuned))
             size -= 1
         else:
             share += 1
@@ -86,36 +90,34 @@ def tune_by_documents(index: SparseIndex) -> dict[str, dict[str, float | int]]:
     """
     ordinals = np.unique(np.linspace(0, index.ordinal_count - 1, _SAMPLES).astype(np.intp))
     queries = [terms[::_EVERY_OTHER] for terms in map(index.read_terms, ordinals.tolist())]
-    if not any(_is_bounded(index, terms) for terms in queries):
+    if not any(_is_bounded(index.plan(terms)) for terms in queries):
         return {}
     return {BUDGET: tune(index, queries, overlap=_OWN_OVERLAP, overlap_top=_OWN_OVERLAP_TOP).budget.to_json()}
 
 
-def _is_bounded(index: SparseIndex, terms: list[str]) -> bool:
-    """Tell whether a budget bounds what a search for the terms looks at."""
-    for part in index.plan(terms):
+def _is_bounded(plan: Plan) -> bool:
+    """Tell whether a budget bounds what a search looks at."""
+    for part in plan:
         sets = part.segment.sets
         if is_bounded(sets.count_documents(part.rows), part.weights, sets.document_count):
             return True
     return False
 
 
-def _measure(
-    index: SparseIndex, samples: Sequence[tuple[list[str], NDArray[np.intp]]], budget: Budget, top_k: int
-) -> Tuned:
+def _measure(index: SparseIndex, samples: Sequence[Sample], budget: Budget, top_k: int) -> Tuned:
     shares, shares_top = [], []
-    for terms, best in samples:
-        found, _ = index.rank(terms, top_k=top_k, budget=budget)
+    for plan, best in samples:
+        found, _ = index.rank_planned(plan, top_k=top_k, budget=budget)
         shares.append(np.isin(best, found).mean())
         shares_top.append(np.isin(best[:_TOP], found[:_TOP]).mean())
     return Tuned(budget, top_k, len(samples), float(np.mean(shares)), float(np.mean(shares_top)))
 
 
-def _reckon(index: SparseIndex, samples: Sequence[tuple[list[str], NDArray[np.intp]]], budget: Budget) -> float:
+def _reckon(samples: Sequence[Sample], budget: Budget) -> float:
     """Return what the queries cost within a budget, in nanoseconds."""
     cost = 0.0
-    for terms, _ in samples:
-        for part in index.plan(terms):
+    for plan, _ in samples:
+        for part in plan:
             if not len(part.rows):
                 continue
             postings, left, looks_up = budget.reckon(part.segment.sets, part.rows, part.weights)
