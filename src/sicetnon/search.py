@@ -17,7 +17,7 @@ from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder
 from sicetnon.errors import InputError, ModelError
 from sicetnon.relevance import Scores, fused_scores, relevance_probability
 from sicetnon.sparse import select_top
-from sicetnon.stance import Claim, Reading, StanceModel, Verdict, negate, read_statement, tell_side
+from sicetnon.stance import Claim, Reading, StanceJudge, StanceModel, Verdict, negate, read_statement, tell_side
 from sicetnon.types import BothSides, Document, Evidence, Hit, Query, Ranking, Side, Span, Stance
 
 CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
@@ -27,7 +27,7 @@ DECIMALS = 9  # of a score: below that lies rounding
 class Searcher:
     """Answers queries over one index. Opened once, used by many threads."""
 
-    def __init__(self, collection: Collection, encoder: Encoder) -> None:
+    def __init__(self, collection: Collection, encoder: Encoder, *, judge: StanceJudge | None = None) -> None:
         if encoder.fingerprint != collection.encoder_fingerprint:
             raise ModelError(
                 f'the encoder "{encoder.name}" is {encoder.fingerprint}',
@@ -37,18 +37,20 @@ class Searcher:
         self._collection = collection
         self._encoder = encoder
         own = collection.stance_model
-        self._stance = StanceModel.bundled() if own is None else StanceModel.from_json(own)
+        self._stance = judge or (StanceModel.bundled() if own is None else StanceModel.from_json(own))
 
     @classmethod
-    def open(cls, path: Path | str, *, encoder: Encoder | None = None) -> Self:
+    def open(cls, path: Path | str, *, encoder: Encoder | None = None, judge: StanceJudge | None = None) -> Self:
         """Open the index at ``path``, with the encoder its manifest names if ``encoder`` is None.
+
+        ``judge`` tells the sides in place of the stance model that the index holds, or else of the one that ships.
 
         Raises:
             IndexDirectoryError: there is no index, or it is of another kind or version, or damaged.
             ModelError: the encoder is not the one that built the index.
         """
         collection = Collection.open(Path(path))
-        return cls(collection, encoder or load_encoder(collection.encoder))
+        return cls(collection, encoder or load_encoder(collection.encoder), judge=judge)
 
     def search(self, query: Query) -> Ranking:
         """The best ``query.top_k`` documents, fewer only where filters leave fewer.
@@ -115,7 +117,7 @@ class Searcher:
         """At most ``QUERIES_AT_ONCE`` propositions as read, each with the fused score of every document."""
         vectors = self._encoder.encode_queries(propositions)
         denials = self._encoder.encode_queries([negate(proposition) for proposition in propositions])
-        claims = map(Claim, map(read_statement, propositions), vectors, denials)
+        claims = map(Claim, map(read_statement, propositions), vectors, denials, propositions)
         return list(zip(claims, fused_scores(self._collection, propositions, vectors), strict=True))
 
     def _judge_candidates(self, query: Query, claim: Claim, fused: Scores) -> list[Hit]:
@@ -131,10 +133,14 @@ class Searcher:
         documents = self._collection.documents.read(ordinals.tolist())
         relevance = relevance_probability(fused[ordinals])
         sentences = self._collection.sentences
-        for document, ordinal, probability in zip(documents, ordinals.tolist(), relevance.tolist(), strict=True):
-            spans = sentences.spans(ordinal)
-            reading = Reading([span.of(document.text) for span in spans], sentences.vectors[sentences.rows(ordinal)])
-            yield _hit(query, document, probability, self._stance.judge(claim, reading), spans)
+        spans = [sentences.spans(ordinal) for ordinal in ordinals.tolist()]
+        readings = [
+            Reading([span.of(document.text) for span in own], sentences.vectors[sentences.rows(ordinal)])
+            for document, ordinal, own in zip(documents, ordinals.tolist(), spans, strict=True)
+        ]
+        verdicts = self._stance.judge_all(claim, readings)
+        for document, probability, verdict, own in zip(documents, relevance.tolist(), verdicts, spans, strict=True):
+            yield _hit(query, document, probability, verdict, own)
 
 
 def _check(query: Query) -> None:

@@ -3,9 +3,20 @@
 Knows texts and vectors; knows no file, index or corpus.
 """
 
+from sicetnon.stance.judge import StanceJudge
 from sicetnon.stance.model import StanceModel, Verdict
 from sicetnon.stance.negation import negate
 from sicetnon.stance.reading import Claim, Reading, Statement, read_statement
 from sicetnon.stance.sides import tell_side
 
-__all__ = ["Claim", "Reading", "StanceModel", "Statement", "Verdict", "negate", "read_statement", "tell_side"]
+__all__ = [
+    "Claim",
+    "Reading",
+    "StanceJudge",
+    "StanceModel",
+    "Statement",
+    "Verdict",
+    "negate",
+    "read_statement",
+    "tell_side",
+]

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib.resources import files
 from typing import Self
@@ -58,6 +59,9 @@ class StanceModel:
         logits = self.side_logits(features[None]) / self.temperature
         supports, refutes, neither = softmax(logits)[0].tolist()
         return Verdict(SideProbabilities(supports=supports, refutes=refutes, neither=neither), sentence, passage)
+
+    def judge_all(self, claim: Claim, readings: Sequence[Reading]) -> list[Verdict]:
+        return [self.judge(claim, reading) for reading in readings]
 
     def side_logits(self, features: Floats) -> Floats:
         """float64 [n, len(SIDE_FEATURES)] -> float64 [n, 3] in the order of ``SIDES``, before the temperature."""

@@ -40,12 +40,14 @@ class Statement:
 class Claim:
     """A proposition as the stance model is given it, with its vector and that of its denial (``negate``).
 
-    Both are float32 [d] of length 1, by the encoder that made the vectors of the ``Reading``.
+    Both are float32 [d] of length 1, by the encoder that made the vectors of the ``Reading``. ``text`` is the
+    proposition as it was asked, for a judge that reads it; the stance model does not.
     """
 
     statement: Statement
     vector: Vectors
     denial: Vectors
+    text: str = ""
 
 
 @dataclass(frozen=True, slots=True)
