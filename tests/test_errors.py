@@ -22,6 +22,7 @@ TREE = {
     "IndexDamaged": (errors.IndexDirectoryError,),
     "IndexLocked": (errors.IndexDirectoryError, BlockingIOError),
     "ModelError": (SicetnonError, ValueError),
+    "EndpointError": (SicetnonError, OSError),
     "MissingExtra": (SicetnonError, ImportError),
 }
 

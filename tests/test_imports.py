@@ -27,7 +27,8 @@ MAY_IMPORT: dict[str, set[str]] = {
     "sparse": {*BELOW, "storage"},
     "text": {"types", "errors"},
     "corpora": BELOW,
-    "dense": {"types", "errors"},
+    "remote": {"errors"},
+    "dense": {"types", "errors", "remote"},
     "stance": {"types", "errors", "text", "dense.encoder"},
     "collection": {"types", "errors", "storage", "sparse", "dense.encoder"},
     "relevance": {"types", "errors", "text", "dense", "collection", "sparse"},
@@ -107,7 +108,7 @@ def test_rooms(file: Path) -> None:
 
 def test_no_index_below_ingest() -> None:
     """Texts, corpora, encoders and the stance model never import an index."""
-    for file in files_of("text", "corpora", "dense", "stance", "jsonl", "types", "errors", "wording"):
+    for file in files_of("text", "corpora", "remote", "dense", "stance", "jsonl", "types", "errors", "wording"):
         assert not {name.partition(".")[0] for name in own_imports(file)} & INDEXES, file
 
 
@@ -136,6 +137,16 @@ def test_engine_and_records_import_numpy_at_most() -> None:
         assert foreign_imports(file) <= {"numpy"}, file
     for file in files_of("types", "errors", "jsonl", "wording", "corpora"):
         assert foreign_imports(file) == set(), file
+
+
+def test_network_in_one_room() -> None:
+    """Only the room for it talks to other machines, and it needs nothing but its HTTP library."""
+    clients = {"httpx", "httpx2", "requests", "urllib3", "http", "socket", "aiohttp", "openai"}
+    for file in FILES:
+        if room_of(file) not in {"remote", "serve"}:
+            assert not {name.partition(".")[0] for name in read_imports(file)} & clients, file
+    for file in files_of("remote"):
+        assert foreign_imports(file) <= {"httpx2"}, file
 
 
 def test_stance_knows_no_files() -> None:

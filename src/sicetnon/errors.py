@@ -11,6 +11,7 @@
     |  |- IndexDamaged                    a file is missing, truncated or altered
     |  `- IndexLocked (BlockingIOError)   another process is writing it
     |- ModelError (ValueError)            an encoder or stance model that cannot be loaded
+    |- EndpointError (OSError)            an embedding or chat endpoint, or the cache of its answers, that fails
     `- MissingExtra (ImportError)         an optional dependency is not installed
 
 The command line turns every one of them into a single line on standard error and exit status 1.
@@ -74,6 +75,10 @@ class IndexLocked(IndexDirectoryError, BlockingIOError):
 
 class ModelError(SicetnonError, ValueError):
     """An encoder or stance model cannot be loaded or does not fit."""
+
+
+class EndpointError(SicetnonError, OSError):
+    """An embedding or chat endpoint cannot be reached, refuses, or answers something else; or its cache is damaged."""
 
 
 class MissingExtra(SicetnonError, ImportError):
