@@ -26,7 +26,12 @@ def build(
     corpus: Annotated[Path, typer.Option(help="JSONL rows with doc_id and text.")],
     index_dir: Annotated[Path, typer.Option("--index-dir", "-i", help="Where to put the index.")],
     encoder: Annotated[
-        str, typer.Option(envvar="SICETNON_ENCODER", help='"embedded", or a local sentence-transformers directory.')
+        str,
+        typer.Option(
+            envvar="SICETNON_ENCODER",
+            help='"embedded", a local sentence-transformers directory, or "endpoint": texts are sent to the URL in '
+            "SICETNON_ENDPOINT_URL.",
+        ),
     ] = "embedded",
     try_encoder: Annotated[
         Path | None,

@@ -14,6 +14,7 @@ Progress: TypeAlias = Callable[[int], None]
 """Called with the number of texts encoded since the last call."""
 
 EMBEDDED = "embedded"
+ENDPOINT = "endpoint"
 
 
 class Encoder(Protocol):
@@ -24,7 +25,7 @@ class Encoder(Protocol):
 
     @property
     def name(self) -> str:
-        """What ``load_encoder`` takes to load this encoder again: "embedded" or a local directory."""
+        """What ``load_encoder`` takes to load this encoder again: "embedded", "endpoint" or a local directory."""
 
     @property
     def fingerprint(self) -> str:
@@ -44,14 +45,22 @@ class Encoder(Protocol):
 def load_encoder(name: str = EMBEDDED) -> Encoder:
     """The encoder called ``name``: "embedded", or the path of a local sentence-transformers directory.
 
+    "endpoint" is the embeddings endpoint that the environment names; texts are sent there.
+
     Raises:
         ModelError: the model cannot be loaded or is not what it should be.
-        MissingExtra: a local directory is named and sentence-transformers is not installed.
+        MissingExtra: what the encoder needs is not installed.
+        InputError: the environment does not say where the endpoint is.
+        EndpointError: the endpoint cannot be used.
     """
     if name == EMBEDDED:
         from sicetnon.dense.embedded import EmbeddedEncoder
 
         return EmbeddedEncoder()
+    if name == ENDPOINT:
+        from sicetnon.dense.endpoint import EndpointEncoder
+
+        return EndpointEncoder.from_environment()
     from sicetnon.dense.local import LocalEncoder
 
     return LocalEncoder(Path(name))
