@@ -12,6 +12,7 @@ from typing import Annotated, Any
 
 import typer
 
+from sicetnon.cli.judge import Judge, JudgeOption, load_judge, tell_unreadable
 from sicetnon.types import MIN_RELEVANCE, BothSides, Filters, Query, Ranking, Stance
 from sicetnon.wording import escape_unseen
 
@@ -56,6 +57,7 @@ def search(
     min_relevance: Annotated[
         float, typer.Option(min=0, max=1, help="Leave out decisions less likely than this to be on point.")
     ] = MIN_RELEVANCE,
+    stance_judge: JudgeOption = Judge.MODEL,
     as_json: Annotated[bool, typer.Option("--json", help="Print one JSON object.")] = False,
 ) -> None:
     """Find the decisions that support and those that refute a proposition.
@@ -67,7 +69,8 @@ def search(
 
     if decided_from and decided_to and decided_from > decided_to:
         raise typer.BadParameter("--from lies after --to; give the earlier day first")
-    searcher = Searcher.open(index_dir) if index_dir else open_demo()
+    judge = load_judge(stance_judge)
+    searcher = Searcher.open(index_dir, judge=judge) if index_dir else open_demo(judge=judge)
     query = Query(
         proposition=proposition,
         stance=Stance.ALL if stance is Asked.BOTH else Stance(stance),
@@ -77,6 +80,7 @@ def search(
         min_relevance=min_relevance,
     )
     answer = searcher.search_both(query) if stance is Asked.BOTH else searcher.search(query)
+    tell_unreadable(judge)
     if as_json:
         _print_json(answer)
     else:
@@ -89,6 +93,7 @@ def batch(
     queries: Annotated[Path, typer.Option(help="JSONL rows with query_id, claim and stance.")],
     output: Annotated[Path, typer.Option("--output", "-o", help="Results are written here, one JSONL row a query.")],
     top_k: Annotated[int, typer.Option("--top-k", "-k", min=1, help="Documents for each query.")] = 10,
+    stance_judge: JudgeOption = Judge.MODEL,
 ) -> None:
     """Answer a file of queries, in its order: exactly top-k documents each, if the index holds as many."""
     from sicetnon.cli.progress import show_progress
@@ -96,7 +101,8 @@ def batch(
     from sicetnon.search import Searcher
 
     asked = read_queries(queries, top_k=top_k)
-    searcher = Searcher.open(index_dir)
+    judge = load_judge(stance_judge)
+    searcher = Searcher.open(index_dir, judge=judge)
     with show_progress() as report:
 
         def answer() -> Iterator[ResultRow]:
@@ -106,6 +112,7 @@ def batch(
                 report("queries", number, len(asked))
 
         count = write_results(output, answer())
+    tell_unreadable(judge)
     sys.stderr.write(f"{count:,} queries answered in {output}\n")
 
 

@@ -17,6 +17,7 @@ from sicetnon.types import Document
 
 if TYPE_CHECKING:
     from sicetnon.search import Searcher
+    from sicetnon.stance import StanceJudge
 
 LONGEST_WAIT = 300  # seconds, for another process that builds the demo's index
 PROPOSITIONS = (
@@ -59,7 +60,7 @@ def demo(
     console.print(f"Ask your own:  {search}\nOpen the page: {serve}", soft_wrap=True)
 
 
-def open_demo(place: Path | None = None) -> Searcher:
+def open_demo(place: Path | None = None, *, judge: StanceJudge | None = None) -> Searcher:
     """Open the demo's index; it is built first if there is none, one of other decisions or models, or a damaged one.
 
     Where another process is building it, that one is waited for.
@@ -73,10 +74,10 @@ def open_demo(place: Path | None = None) -> Searcher:
     if not _is_current(place, decisions):
         _build(place, decisions)
     try:
-        return Searcher.open(place)
+        return Searcher.open(place, judge=judge)
     except IndexDamaged:
         _build(place, decisions)
-        return Searcher.open(place)
+        return Searcher.open(place, judge=judge)
 
 
 def _build(place: Path, decisions: Sequence[Document]) -> None:
