@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from fake_endpoint import KEY, clear_environment
 
+from sicetnon.dense.endpoint import QUERY_PROMPT
 from sicetnon.errors import InputError
-from sicetnon.remote import Settings, read_settings
+from sicetnon.remote import Settings, read_settings, settings
+from sicetnon.stance.endpoint import SHOWN
 
 URL = "http://localhost:8000/v1"
 
@@ -78,6 +80,14 @@ def test_key_that_cannot_be_sent(key: str) -> None:
     with pytest.raises(InputError, match="a key with characters") as caught:
         Settings(url=URL, model="m", key=key)
     assert key not in str(caught.value)
+
+
+def test_readme_names_every_variable() -> None:
+    """The README tells every variable that is read, and how much of a document is sent."""
+    readme = (Path(__file__).parents[2] / "README.md").read_text(encoding="utf-8")
+    for name in (settings.URL, settings.KEY, settings.MODEL, settings.CHAT_MODEL, settings.CACHE, QUERY_PROMPT):
+        assert f"`{name}`" in readme
+    assert f"up to {SHOWN:,} characters of each document" in " ".join(readme.split())
 
 
 def test_key_is_not_shown() -> None:
