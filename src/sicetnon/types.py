@@ -200,3 +200,12 @@ class BothSides:
     supports: tuple[Hit, ...]
     refutes: tuple[Hit, ...]
     unclear: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Example:
+    """A labelled query: the documents that are on point for a proposition where ``stance`` is asked for."""
+
+    proposition: str
+    stance: Stance
+    doc_ids: frozenset[str]

@@ -5,6 +5,7 @@ Knows nothing of passages, terms, vectors or indexes.
 
 from sicetnon.corpora.bundled import read_bundled_decisions, read_bundled_propositions
 from sicetnon.corpora.documents import read_documents, write_documents
+from sicetnon.corpora.examples import read_examples
 from sicetnon.corpora.labels import read_propositions, read_relevant
 from sicetnon.corpora.queries import read_queries
 from sicetnon.corpora.results import ResultRow, hit_row, read_results, write_results
@@ -15,6 +16,7 @@ __all__ = [
     "read_bundled_decisions",
     "read_bundled_propositions",
     "read_documents",
+    "read_examples",
     "read_propositions",
     "read_queries",
     "read_relevant",
