@@ -13,14 +13,15 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.collection import Collection
-from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder
+from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder, load_own_encoder
+from sicetnon.dense.encoder import OWN
 from sicetnon.errors import InputError, ModelError
-from sicetnon.relevance import Scores, fused_scores, relevance_probability
-from sicetnon.sparse import select_top
+from sicetnon.relevance import Ranker, Relevance, measure_relevance
 from sicetnon.stance import Claim, Reading, StanceJudge, StanceModel, Verdict, negate, read_statement, tell_side
 from sicetnon.types import BothSides, Document, Evidence, Hit, Query, Ranking, Side, Span, Stance
 
 CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
+STANCE_WEIGHT = 1.0  # the exponent of the probability of the asked side, where no examples say better
 DECIMALS = 9  # of a score: below that lies rounding
 
 
@@ -37,6 +38,8 @@ class Searcher:
         self._collection = collection
         self._encoder = encoder
         own = collection.stance_model
+        self._ranker = None if collection.ranker is None else Ranker.from_json(collection.ranker)
+        self._stance_weight = STANCE_WEIGHT if self._ranker is None else self._ranker.stance_weight
         self._stance = judge or (StanceModel.bundled() if own is None else StanceModel.from_json(own))
 
     @classmethod
@@ -50,6 +53,8 @@ class Searcher:
             ModelError: the encoder is not the one that built the index.
         """
         collection = Collection.open(Path(path))
+        if encoder is None and collection.encoder == OWN:
+            encoder = load_own_encoder(*collection.read_encoder())
         return cls(collection, encoder or load_encoder(collection.encoder), judge=judge)
 
     def search(self, query: Query) -> Ranking:
@@ -72,26 +77,28 @@ class Searcher:
         for start in range(0, len(groups), QUERIES_AT_ONCE):
             block = groups[start : start + QUERIES_AT_ONCE]
             scored = self._score([group[0].proposition for group in block])
-            for group, (claim, fused) in zip(block, scored, strict=True):
+            for group, (claim, relevance) in zip(block, scored, strict=True):
                 judged: dict[Query, list[Hit]] = {}
                 for query in group:
                     asked = replace(query, stance=Stance.ALL, query_id=None)
                     if asked not in judged:
-                        judged[asked] = self._judge_candidates(asked, claim, fused)
-                    yield Ranking(query=query, hits=_best(judged[asked], query.stance, query.top_k))
+                        judged[asked] = self._judge_candidates(asked, claim, relevance)
+                    yield Ranking(
+                        query=query, hits=_best(judged[asked], query.stance, query.top_k, self._stance_weight)
+                    )
 
     def search_both(self, query: Query) -> BothSides:
         """The documents on each side and those of no clear side, ``query.top_k`` of each, whatever its stance."""
         _check(query)
-        ((claim, fused),) = self._score([query.proposition])
+        ((claim, relevance),) = self._score([query.proposition])
         sides: dict[Side | None, list[Hit]] = {Side.SUPPORTS: [], Side.REFUTES: [], None: []}
-        for hit in self._judge_candidates(query, claim, fused):
+        for hit in self._judge_candidates(query, claim, relevance):
             sides[tell_side(hit.sides)].append(hit)
         return BothSides(
             query=query,
-            supports=_best(sides[Side.SUPPORTS], Stance.SUPPORTED, query.top_k),
-            refutes=_best(sides[Side.REFUTES], Stance.REFUTED, query.top_k),
-            unclear=_best(sides[None], Stance.ALL, query.top_k),
+            supports=_best(sides[Side.SUPPORTS], Stance.SUPPORTED, query.top_k, self._stance_weight),
+            refutes=_best(sides[Side.REFUTES], Stance.REFUTED, query.top_k, self._stance_weight),
+            unclear=_best(sides[None], Stance.ALL, query.top_k, self._stance_weight),
         )
 
     def find(self, doc_id: str) -> Document | None:
@@ -109,29 +116,30 @@ class Searcher:
         ordinal = self._collection.documents.find(doc_id)
         if ordinal is None:
             raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
-        ((claim, fused),) = self._score([query.proposition])
-        hit = next(self._judge(query, claim, fused, np.array([ordinal])))
-        return _score_side(hit, query.stance)
+        ((claim, relevance),) = self._score([query.proposition])
+        hit = next(self._judge(query, claim, relevance, np.array([ordinal])))
+        return _score_side(hit, query.stance, self._stance_weight)
 
-    def _score(self, propositions: Sequence[str]) -> list[tuple[Claim, Scores]]:
-        """At most ``QUERIES_AT_ONCE`` propositions as read, each with the fused score of every document."""
+    def _score(self, propositions: Sequence[str]) -> list[tuple[Claim, Relevance]]:
+        """At most ``QUERIES_AT_ONCE`` propositions as read, each with how much every document is on point."""
         vectors = self._encoder.encode_queries(propositions)
         denials = self._encoder.encode_queries([negate(proposition) for proposition in propositions])
         claims = map(Claim, map(read_statement, propositions), vectors, denials, propositions)
-        return list(zip(claims, fused_scores(self._collection, propositions, vectors), strict=True))
+        relevance = measure_relevance(self._collection, self._ranker, propositions, vectors)
+        return list(zip(claims, relevance, strict=True))
 
-    def _judge_candidates(self, query: Query, claim: Claim, fused: Scores) -> list[Hit]:
+    def _judge_candidates(self, query: Query, claim: Claim, relevance: Relevance) -> list[Hit]:
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
-        eligible = fused if allowed is None else np.where(allowed, fused, -np.inf)
-        count = max(CANDIDATES, query.top_k)
-        candidates = select_top(eligible, self._collection.lexical.tie_rank, count, floor=-np.inf)
-        candidates = candidates[relevance_probability(fused[candidates]) >= query.min_relevance]
-        return list(self._judge(query, claim, fused, candidates))
+        candidates = relevance.pick(allowed, max(CANDIDATES, query.top_k))
+        candidates = candidates[relevance.probability(candidates) >= query.min_relevance]
+        return list(self._judge(query, claim, relevance, candidates))
 
-    def _judge(self, query: Query, claim: Claim, fused: Scores, ordinals: npt.NDArray[np.int64]) -> Iterator[Hit]:
+    def _judge(
+        self, query: Query, claim: Claim, relevance: Relevance, ordinals: npt.NDArray[np.int64]
+    ) -> Iterator[Hit]:
         """The documents as hits of a query, in the order given."""
         documents = self._collection.documents.read(ordinals.tolist())
-        relevance = relevance_probability(fused[ordinals])
+        probabilities = relevance.probability(ordinals).tolist()
         sentences = self._collection.sentences
         spans = [sentences.spans(ordinal) for ordinal in ordinals.tolist()]
         readings = [
@@ -139,7 +147,7 @@ class Searcher:
             for document, ordinal, own in zip(documents, ordinals.tolist(), spans, strict=True)
         ]
         verdicts = self._stance.judge_all(claim, readings)
-        for document, probability, verdict, own in zip(documents, relevance.tolist(), verdicts, spans, strict=True):
+        for document, probability, verdict, own in zip(documents, probabilities, verdicts, spans, strict=True):
             yield _hit(query, document, probability, verdict, own)
 
 
@@ -191,12 +199,12 @@ def _hit(query: Query, document: Document, relevance: float, verdict: Verdict, s
     )
 
 
-def _score_side(hit: Hit, stance: Stance) -> Hit:
+def _score_side(hit: Hit, stance: Stance, weight: float) -> Hit:
     asked = {Stance.SUPPORTED: hit.sides.supports, Stance.REFUTED: hit.sides.refutes, Stance.ALL: 1.0}
-    return replace(hit, score=round(hit.relevance * asked[stance], DECIMALS))
+    return replace(hit, score=round(hit.relevance * asked[stance] ** weight, DECIMALS))
 
 
-def _best(hits: Sequence[Hit], stance: Stance, top_k: int) -> tuple[Hit, ...]:
+def _best(hits: Sequence[Hit], stance: Stance, top_k: int, weight: float) -> tuple[Hit, ...]:
     """The best hits where ``stance`` is asked for, equal scores by ascending document ID."""
-    scored = [_score_side(hit, stance) for hit in hits]
+    scored = [_score_side(hit, stance, weight) for hit in hits]
     return tuple(sorted(scored, key=lambda hit: (-hit.score, hit.document.doc_id))[:top_k])

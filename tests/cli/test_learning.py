@@ -52,7 +52,7 @@ def test_train(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:
         write_jsonl("judged.jsonl", make_judged()),
     ]
     for name in ("one.json", "two.json"):
-        ran = run_cli("train", *arguments, "--out", tmp_path / name)
+        ran = run_cli("train-stance", *arguments, "--out", tmp_path / name)
         assert ran.status == 0, ran.err
         report = json.loads(ran.out)
         assert report["pairs"] == {"supports": 6, "refutes": 6, "neither": 12}
@@ -67,7 +67,7 @@ def test_train_on_bad_examples(run_cli: RunCli, tmp_path: Path, write_jsonl: Wri
     """Examples of decisions that the corpus lacks are an error, and the old model stays."""
     (tmp_path / "stance.json").write_text("old")
     corpus, judged = write_jsonl("corpus.jsonl", make_corpus()[1:]), write_jsonl("judged.jsonl", make_judged())
-    ran = run_cli("train", "--corpus", corpus, "--propositions", judged, "--out", tmp_path / "stance.json")
+    ran = run_cli("train-stance", "--corpus", corpus, "--propositions", judged, "--out", tmp_path / "stance.json")
     assert (ran.status, ran.out) == (1, "")
     assert ran.err.startswith('error: a judgment of "phones"')
     assert (tmp_path / "stance.json").read_text() == "old"

@@ -39,8 +39,13 @@ def build(
             help="A local directory to use in its place if it is there, loads, and is fast enough on this machine."
         ),
     ] = None,
+    model: Annotated[
+        Path | None,
+        typer.Option(envvar="SICETNON_MODEL", help="A model that sicetnon train wrote, encoder included."),
+    ] = None,
     stance_model: Annotated[
-        Path | None, typer.Option(help="A stance model that sicetnon train wrote; without it, the one that ships.")
+        Path | None,
+        typer.Option(help="A stance model of sicetnon train-stance; without it, the one that ships."),
     ] = None,
 ) -> None:
     """Build an index of a corpus. An index that stands there stays in use until the new one is whole."""
@@ -50,18 +55,25 @@ def build(
     from sicetnon.dense.encoder import EMBEDDED
     from sicetnon.dense.trial import hold_trial
     from sicetnon.ingest import build_index
+    from sicetnon.relevance import RetrievalModel
 
-    model = _read_stance_model(stance_model)
+    judging = _read_stance_model(stance_model)
+    trained = RetrievalModel.open(model) if model else None
     documents: Iterable[Document] = read_documents(corpus)
     chosen = None
-    if encoder == EMBEDDED and try_encoder is not None:
+    if encoder == EMBEDDED and try_encoder is not None and trained is None:
         documents = list(documents)
         trial = hold_trial(try_encoder, [document.text for document in documents])
         sys.stderr.write(f"note: {trial.reason}\n")
         chosen = trial.encoder
     with show_progress() as report:
         done = build_index(
-            documents, index_dir, encoder=chosen or load_encoder(encoder), stance_model=model, progress=report
+            documents,
+            index_dir,
+            encoder=chosen or (None if trained else load_encoder(encoder)),
+            model=trained,
+            stance_model=judging,
+            progress=report,
         )
     if done.unread_dates:
         sys.stderr.write(

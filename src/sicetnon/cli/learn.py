@@ -1,4 +1,4 @@
-"""``train``: a stance model from judged propositions. ``evaluate``: how good results are."""
+"""``train``, ``train-stance``: models from labelled examples. ``evaluate``: how good results are."""
 
 from __future__ import annotations
 
@@ -9,15 +9,71 @@ from typing import Annotated
 
 import typer
 
+EPOCHS = 2.0
+
 
 def register(app: typer.Typer) -> None:
-    app.command(epilog="Example: sicetnon train --corpus corpus.jsonl --propositions judged.jsonl --out stance.json")(
-        train
-    )
+    app.command(epilog="Example: sicetnon train corpus.jsonl examples --out my-model")(train)
+    app.command(
+        epilog="Example: sicetnon train-stance --corpus corpus.jsonl --propositions judged.jsonl --out stance.json"
+    )(train_stance)
     app.command(epilog="Example: sicetnon evaluate --results results.jsonl --truth ground_truth.jsonl")(evaluate)
 
 
 def train(
+    corpus: Annotated[Path, typer.Argument(help="JSONL documents, as for index build.")],
+    examples: Annotated[
+        Path,
+        typer.Argument(help="A folder with queries.jsonl and ground_truth.jsonl: labelled queries."),
+    ],
+    *,
+    out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the model directory.")],
+    encoder: Annotated[
+        str, typer.Option(help='The encoder to tune: "embedded", or a local sentence-transformers directory.')
+    ] = "embedded",
+    epochs: Annotated[float, typer.Option(min=0.0, help="How often tuning goes through the examples.")] = EPOCHS,
+    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other batches and folds.")] = 0,
+    as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
+) -> None:
+    """Train a retrieval model from labelled queries, for index build --model.
+
+    The encoder is tuned, a ranker fitted, and both are measured on examples left out. What is unfinished lies beside
+    the model: started again after it was stopped, the same training goes on from there.
+    """
+    from sicetnon.cli.progress import show_progress
+    from sicetnon.corpora import read_documents, read_examples
+    from sicetnon.train.contrastive import TuningSettings
+    from sicetnon.train.ranker import RankerSettings
+    from sicetnon.train.retrieval import TrainingSettings, train_retrieval
+
+    settings = TrainingSettings(
+        base=encoder,
+        tuning=TuningSettings(epochs=epochs, seed=seed),
+        ranker=RankerSettings(seed=seed),
+        seed=seed,
+    )
+    with show_progress() as progress:
+        report = train_retrieval(
+            read_documents(corpus), read_examples(examples), out, settings=settings, progress=progress
+        )
+    if as_json:
+        typer.echo(json.dumps(asdict(report), indent=2))
+        return
+    for name, held in report.slices.items():
+        ndcg = held.ndcg
+        typer.echo(
+            f"{name:<16} nDCG@10 {ndcg.mean:.3f} ({ndcg.low:.3f} to {ndcg.high:.3f})  recall {held.recall:.3f}  "
+            f"{held.queries:,} queries"
+        )
+    for name, left in report.ablation.items():
+        gain = left.gain
+        typer.echo(
+            f"without {name:<16} {left.ndcg:.3f}: it adds {gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
+        )
+    typer.echo(f"calibration error {report.calibration_error:.3f}; {report.seconds / 60:.0f} minutes")
+
+
+def train_stance(
     *,
     out: Annotated[Path, typer.Option("--out", "-o", help="Where to write the stance model (JSON).")],
     corpus: Annotated[
@@ -43,11 +99,11 @@ def train(
     )
     from sicetnon.dense import load_encoder
     from sicetnon.jsonl import whole_file
-    from sicetnon.train import train_stance
+    from sicetnon.train import train_stance as train_model
 
     documents = read_documents(corpus) if corpus else read_bundled_decisions()
     judged = read_propositions(propositions) if propositions else read_bundled_propositions()
-    model, report = train_stance(judged, {document.doc_id: document for document in documents}, load_encoder(encoder))
+    model, report = train_model(judged, {document.doc_id: document for document in documents}, load_encoder(encoder))
     with whole_file(out) as sink:
         sink.write(model.to_json())
     typer.echo(json.dumps(asdict(report), indent=2))

@@ -4,6 +4,7 @@ Given an index directory, give its parts; knows nothing of relevance or stance.
 """
 
 from sicetnon.collection.collection import Collection, CollectionWriter
+from sicetnon.collection.memory import Memory
 from sicetnon.collection.store import DocumentStore
 
-__all__ = ["Collection", "CollectionWriter", "DocumentStore"]
+__all__ = ["Collection", "CollectionWriter", "DocumentStore", "Memory"]

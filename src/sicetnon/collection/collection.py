@@ -7,13 +7,14 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Self
 
 import numpy as np
 import numpy.typing as npt
 
+from sicetnon.collection.memory import Memory
 from sicetnon.collection.store import DOCUMENTS, DocumentStore, DocumentStoreWriter
 from sicetnon.dense.encoder import Vectors
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder
@@ -23,6 +24,9 @@ from sicetnon.types import Document, Span
 KIND = "legal"
 LEXICAL = "lexical"
 STANCE_MODEL = "stance-model.json"
+EXPANDED = "expanded"
+RANKER = "ranker.json"
+OWN_ENCODER, OWN_TOKENIZER = "encoder.onnx", "tokenizer.json"
 
 
 class Units:
@@ -61,7 +65,8 @@ class Units:
 class Collection:
     """An opened legal index. Read-only; safe from many threads.
 
-    ``stance_model`` is the JSON of the stance model it was built with, None where that was the one that ships.
+    ``stance_model`` is the JSON of the stance model it was built with, None where that was the one that ships;
+    ``memory`` and ``ranker`` (JSON) come from labelled examples, None where there were none.
     """
 
     def __init__(self, stored: StoredDirectory) -> None:
@@ -73,13 +78,26 @@ class Collection:
         self.sentences = Units(stored, "sentence", count)
         self.document_vectors: Vectors = stored.array("document-vectors.npy", dtype=np.float32, length=count)
         self.lexical = SparseIndex.open(stored.folder / LEXICAL)
-        own = stored.has(STANCE_MODEL)
-        self.stance_model = stored.path(STANCE_MODEL).read_text(encoding="utf-8") if own else None
+        self.stance_model = _read_text(stored, STANCE_MODEL)
+        self.ranker = _read_text(stored, RANKER)
+        self.memory = _open_memory(stored, count) if stored.has("memory-vectors.npy") else None
+        self._stored = stored
         if len(self.documents) != count or len(self.lexical) != count:
             raise stored.damage(
                 f"{len(self.documents):,} documents in {DOCUMENTS}, {len(self.lexical):,} in {LEXICAL}",
                 expected=f"{count:,} in both",
             )
+
+    def read_encoder(self) -> tuple[bytes, str]:
+        """The ONNX model and the tokenizer (JSON) of an index that holds its encoder.
+
+        Raises:
+            IndexDamaged: it holds none.
+        """
+        tokenizer = _read_text(self._stored, OWN_TOKENIZER)
+        if tokenizer is None or not self._stored.has(OWN_ENCODER):
+            raise self._stored.damage(f"no {OWN_ENCODER}", expected="the encoder that the index says it holds")
+        return self._stored.path(OWN_ENCODER).read_bytes(), tokenizer
 
     @classmethod
     def open(cls, path: Path) -> Collection:
@@ -91,29 +109,59 @@ class Collection:
         return open_stored(path, kind=KIND, read=cls)
 
 
+def _read_text(stored: StoredDirectory, name: str) -> str | None:
+    return stored.path(name).read_text(encoding="utf-8") if stored.has(name) else None
+
+
+def _open_memory(stored: StoredDirectory, document_count: int) -> Memory:
+    vectors: Vectors = stored.array("memory-vectors.npy", dtype=np.float32)
+    propositions = stored.array("memory-propositions.npy", dtype=np.int32)
+    documents = stored.array("memory-documents.npy", dtype=np.int32, length=len(propositions))
+    if len(propositions) and not (
+        propositions.min() >= 0
+        and propositions.max() < len(vectors)
+        and (np.diff(documents, prepend=np.int32(0), append=np.int32(document_count - 1)) >= 0).all()
+    ):
+        raise stored.damage(
+            f"{stored.path('memory-documents.npy')} does not rise within {document_count:,} documents",
+            expected="links of propositions to documents",
+        )
+    expanded = SparseIndex.open(stored.folder / EXPANDED)
+    if len(expanded) != document_count:
+        raise stored.damage(f"{len(expanded):,} documents in {EXPANDED}", expected=f"{document_count:,}")
+    return Memory(vectors, propositions, documents, expanded)
+
+
 class CollectionWriter:
     """Writes a legal index; nothing is to be seen at ``path`` until ``commit``."""
 
-    def __init__(self, directory: DirectoryWriter) -> None:
+    def __init__(self, directory: DirectoryWriter, *, remembers: bool) -> None:
         self._directory = directory
         self._store = DocumentStoreWriter(directory.folder / DOCUMENTS)
         self._lexical = SparseIndexBuilder(directory.folder / LEXICAL)
+        self._expanded = SparseIndexBuilder(directory.folder / EXPANDED) if remembers else None
 
     @classmethod
     @contextmanager
-    def create(cls, path: Path) -> Iterator[Self]:
-        """Start an index at ``path``; leaving the block without ``commit`` leaves what stood there before."""
+    def create(cls, path: Path, *, remembers: bool = False) -> Iterator[Self]:
+        """Start an index at ``path``; leaving the block without ``commit`` leaves what stood there before.
+
+        ``remembers``: whether it is to hold labelled propositions.
+        """
         with DirectoryWriter(path, kind=KIND) as directory:
-            writer = cls(directory)
+            writer = cls(directory, remembers=remembers)
             try:
-                with writer._lexical:
+                with writer._lexical, writer._expanded or nullcontext():
                     yield writer
             finally:
                 writer._store.abandon()
 
-    def add(self, document: Document, terms: Sequence[str]) -> None:
+    def add(self, document: Document, terms: Sequence[str], known_terms: Sequence[str] = ()) -> None:
+        """Add a document with its terms; ``known_terms`` are those of the propositions known of it."""
         self._store.add(document)
         self._lexical.add(document.doc_id, Counter(terms))
+        if self._expanded is not None:
+            self._expanded.add(document.doc_id, Counter(terms) + Counter(known_terms))
 
     def save_units(self, name: str, spans: Sequence[Sequence[Span]], vectors: Vectors) -> None:
         """``spans``: the units of each document, one list a document; ``vectors``: float32 [units, dimensions]."""
@@ -130,7 +178,24 @@ class CollectionWriter:
     def save_stance_model(self, source: str) -> None:
         self._directory.save_bytes(STANCE_MODEL, [source.encode()])
 
+    def save_memory(
+        self, vectors: Vectors, propositions: npt.NDArray[np.int32], documents: npt.NDArray[np.int32]
+    ) -> None:
+        """The arrays of a ``Memory``."""
+        self._directory.save("memory-vectors.npy", vectors)
+        self._directory.save("memory-propositions.npy", propositions)
+        self._directory.save("memory-documents.npy", documents)
+
+    def save_ranker(self, source: str) -> None:
+        self._directory.save_bytes(RANKER, [source.encode()])
+
+    def save_encoder(self, model: bytes, tokenizer: str) -> None:
+        self._directory.save_bytes(OWN_ENCODER, [model])
+        self._directory.save_bytes(OWN_TOKENIZER, [tokenizer.encode()])
+
     def commit(self, *, settings: dict[str, object], counts: dict[str, int]) -> None:
         self._store.close()
         self._lexical.commit()
+        if self._expanded is not None:
+            self._expanded.commit()
         self._directory.commit(settings=settings, counts=counts)

@@ -14,6 +14,7 @@ Progress: TypeAlias = Callable[[int], None]
 """Called with the number of texts encoded since the last call."""
 
 EMBEDDED = "embedded"
+OWN = "own"  # an encoder that the index itself holds
 ENDPOINT = "endpoint"
 
 
@@ -64,3 +65,17 @@ def load_encoder(name: str = EMBEDDED) -> Encoder:
     from sicetnon.dense.local import LocalEncoder
 
     return LocalEncoder(Path(name))
+
+
+def load_own_encoder(model: bytes, tokenizer: str) -> Encoder:
+    """The encoder that an index or a model directory holds: an ONNX model and the JSON of its tokenizer.
+
+    Raises:
+        ModelError: one of the two does not load.
+    """
+    import hashlib
+
+    from sicetnon.dense.onnx_encoder import OnnxEncoder
+
+    digest = hashlib.sha256(model + tokenizer.encode()).hexdigest()
+    return OnnxEncoder(model, tokenizer, name=OWN, fingerprint=f"{OWN} {digest[:12]}")

@@ -95,7 +95,7 @@ class StanceModel:
         except (ValueError, KeyError, TypeError, OverflowError, RecursionError) as error:
             raise ModelError(
                 f"a stance model that cannot be read ({type(error).__name__}: {error})",
-                expected="the JSON that sicetnon train writes",
+                expected="the JSON that sicetnon train-stance writes",
                 remedy="train the model again",
             ) from error
         if version != FORMAT or features != (EVIDENCE_FEATURES, SIDE_FEATURES) or not model._is_sound():

@@ -10,12 +10,12 @@ import numpy.typing as npt
 from sicetnon.collection import Collection
 from sicetnon.dense import max_similarity, similarities
 from sicetnon.dense.encoder import Vectors
-from sicetnon.sparse import Bm25
+from sicetnon.relevance.features import standardise
+from sicetnon.relevance.signals import BM25
 from sicetnon.text import analyze
 
 Scores = npt.NDArray[np.float64]
 
-BM25 = Bm25(k1=1.2, b=0.75)
 # Logistic calibration of the fused score on the bundled propositions: see benchmarks/calibrate_relevance.py.
 SLOPE, INTERCEPT = 0.6, -8.9
 
@@ -40,10 +40,10 @@ def standard_signals(collection: Collection, propositions: Sequence[str], vector
     """
     lexical = [collection.lexical.scores(analyze(proposition), scoring=BM25) for proposition in propositions]
     return {
-        "lexical": _standardise(np.array(lexical)),
-        "passage": _standardise(max_similarity(vectors, collection.passages.vectors, collection.passages.starts).T),
-        "sentence": _standardise(max_similarity(vectors, collection.sentences.vectors, collection.sentences.starts).T),
-        "document": _standardise(similarities(vectors, collection.document_vectors).T),
+        "lexical": standardise(np.array(lexical)),
+        "passage": standardise(max_similarity(vectors, collection.passages.vectors, collection.passages.starts).T),
+        "sentence": standardise(max_similarity(vectors, collection.sentences.vectors, collection.sentences.starts).T),
+        "document": standardise(similarities(vectors, collection.document_vectors).T),
     }
 
 
@@ -51,10 +51,3 @@ def relevance_probability(fused: Scores) -> Scores:
     """The probability that a document with this fused score is on point (logistic calibration)."""
     probability: Scores = 1 / (1 + np.exp(-(SLOPE * fused + INTERCEPT)))
     return probability
-
-
-def _standardise(signal: npt.NDArray[np.floating]) -> Scores:
-    values = np.ascontiguousarray(signal, np.float64)
-    deviation = values.std(axis=1, keepdims=True)
-    standard: Scores = (values - values.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1)
-    return standard

@@ -1,0 +1,23 @@
+"""How much a document is on point, whatever its side.
+
+Without labelled examples signals are summed (``fusion``); with them, a ranker that was fitted on them has the last word
+(``ranker``, told of each candidate what ``features`` makes of the ``signals``).
+"""
+
+from sicetnon.relevance.fusion import Scores, fused_scores, relevance_probability, standard_signals
+from sicetnon.relevance.model import KnownProposition, RetrievalModel, write_model
+from sicetnon.relevance.order import Relevance, measure_relevance
+from sicetnon.relevance.ranker import Ranker
+
+__all__ = [
+    "KnownProposition",
+    "Ranker",
+    "Relevance",
+    "RetrievalModel",
+    "Scores",
+    "fused_scores",
+    "measure_relevance",
+    "relevance_probability",
+    "standard_signals",
+    "write_model",
+]

@@ -1,0 +1,93 @@
+"""A trained model directory: an encoder, a ranker and the labelled propositions they came from.
+
+``train`` writes it, building an index uses it up: an index holds all that a search needs of it, save a
+sentence-transformers encoder, which it names.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import NamedTuple
+
+from sicetnon.dense import Encoder
+from sicetnon.relevance.ranker import Ranker
+from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
+
+KIND = "model"
+ENCODER, TOKENIZER, LOCAL = "encoder.onnx", "tokenizer.json", "encoder"
+RANKER, PROPOSITIONS = "ranker.json", "propositions.jsonl"
+
+
+class KnownProposition(NamedTuple):
+    """A labelled proposition, and the documents on point for it, whatever their side."""
+
+    proposition: str
+    doc_ids: tuple[str, ...]
+
+
+class RetrievalModel:
+    """An opened model directory."""
+
+    def __init__(self, stored: StoredDirectory) -> None:
+        self._stored = stored
+        self.ranker = Ranker.from_json(stored.path(RANKER).read_text(encoding="utf-8"))
+        rows = [json.loads(line) for line in stored.path(PROPOSITIONS).read_text(encoding="utf-8").splitlines()]
+        self.propositions = [KnownProposition(str(row["proposition"]), tuple(row["doc_ids"])) for row in rows]
+
+    @classmethod
+    def open(cls, path: Path | str) -> RetrievalModel:
+        """Open the model at ``path``.
+
+        Raises:
+            IndexDirectoryError: there is none, or it is of another version, or damaged.
+            ModelError: its ranker is of another version.
+        """
+        return open_stored(path, kind=KIND, read=cls)
+
+    @property
+    def fingerprint(self) -> str:
+        """Changes with every training that gives something else."""
+        return str(self._stored.setting("fingerprint"))
+
+    @property
+    def onnx(self) -> tuple[bytes, str] | None:
+        """The encoder's ONNX model and tokenizer (JSON); None where it is a sentence-transformers directory."""
+        if not self._stored.has(ENCODER):
+            return None
+        return self._stored.path(ENCODER).read_bytes(), self._stored.path(TOKENIZER).read_text(encoding="utf-8")
+
+    def load_encoder(self) -> Encoder:
+        """The tuned encoder."""
+        from sicetnon.dense import load_encoder, load_own_encoder
+
+        if (own := self.onnx) is not None:
+            return load_own_encoder(*own)
+        return load_encoder(str(self._stored.path(LOCAL)))
+
+
+def write_model(
+    path: Path,
+    *,
+    ranker: Ranker,
+    propositions: Sequence[KnownProposition],
+    save_encoder: Callable[[DirectoryWriter], None],
+    settings: dict[str, object],
+) -> None:
+    """Write a model directory; what stood at ``path`` stays until it is whole.
+
+    ``save_encoder`` writes ``ENCODER`` and ``TOKENIZER``, or a sentence-transformers directory called ``LOCAL``.
+    """
+    rows = [json.dumps({"proposition": known.proposition, "doc_ids": known.doc_ids}) + "\n" for known in propositions]
+    with DirectoryWriter(path, kind=KIND) as writer:
+        save_encoder(writer)
+        writer.save_bytes(RANKER, [ranker.to_json().encode()])
+        writer.save_bytes(PROPOSITIONS, (row.encode() for row in rows))
+        digest = hashlib.sha256()
+        for file in sorted(file for file in writer.folder.rglob("*") if file.is_file()):
+            digest.update(file.read_bytes())
+        writer.commit(
+            settings={**settings, "fingerprint": digest.hexdigest()[:12]}, counts={"propositions": len(propositions)}
+        )

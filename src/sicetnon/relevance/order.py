@@ -1,0 +1,88 @@
+"""Propositions -> how much each document is on point, and which are most."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Protocol
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.collection import Collection
+from sicetnon.dense.encoder import Vectors
+from sicetnon.relevance.features import describe, pick_scores
+from sicetnon.relevance.fusion import Scores, fused_scores, relevance_probability
+from sicetnon.relevance.ranker import Ranker
+from sicetnon.relevance.signals import Signals, Sources, measure_signals
+from sicetnon.sparse import select_top
+
+Ordinals = npt.NDArray[np.int64]
+Allowed = npt.NDArray[np.bool_] | None
+RANKED = 100  # candidates that the ranker looks at, at least
+
+
+class Relevance(Protocol):
+    """How much the documents are on point for one proposition."""
+
+    def pick(self, allowed: Allowed, count: int) -> Ordinals:
+        """The documents most on point, so many, best first; of those that are allowed (None: all)."""
+
+    def probability(self, ordinals: Ordinals) -> Scores:
+        """The probability of each of these documents to be on point."""
+
+
+class SummedRelevance:
+    """By the sum of signals: what serves without labelled examples."""
+
+    def __init__(self, fused: Scores, tie_rank: npt.NDArray[np.int32]) -> None:
+        self._fused = fused
+        self._tie_rank = tie_rank
+
+    def pick(self, allowed: Allowed, count: int) -> Ordinals:
+        return _select(self._fused, self._tie_rank, allowed, count)
+
+    def probability(self, ordinals: Ordinals) -> Scores:
+        return relevance_probability(self._fused[ordinals])
+
+
+class RankedRelevance:
+    """By a ranker, of the candidates that a sum of signals picks; row ``query`` of a block's signals."""
+
+    def __init__(
+        self, ranker: Ranker, signals: Signals, picked: Scores, query: int, tie_rank: npt.NDArray[np.int32]
+    ) -> None:
+        self._ranker = ranker
+        self._signals = {name: signal[query : query + 1] for name, signal in signals.items()}
+        self._picked = picked[query]
+        self._tie_rank = tie_rank
+
+    def pick(self, allowed: Allowed, count: int) -> Ordinals:
+        candidates = _select(self._picked, self._tie_rank, allowed, max(count, RANKED))
+        order = np.lexsort((self._tie_rank[candidates], -self._score(candidates)))
+        return candidates[order[:count]]
+
+    def probability(self, ordinals: Ordinals) -> Scores:
+        return self._ranker.probability(self._score(ordinals))
+
+    def _score(self, ordinals: Ordinals) -> Scores:
+        return self._ranker.score(describe(self._signals, 0, self._picked, ordinals))
+
+
+def measure_relevance(
+    collection: Collection, ranker: Ranker | None, propositions: Sequence[str], vectors: Vectors
+) -> list[Relevance]:
+    """How much every document is on point for each of at most ``QUERIES_AT_ONCE`` propositions.
+
+    ``vectors`` float32 [len(propositions), d] are theirs. ``ranker``: None for an index without labelled examples.
+    """
+    tie_rank = collection.lexical.tie_rank
+    if ranker is None:
+        return [SummedRelevance(fused, tie_rank) for fused in fused_scores(collection, propositions, vectors)]
+    signals = measure_signals(Sources.of(collection), propositions, vectors)
+    picked = pick_scores(signals)
+    return [RankedRelevance(ranker, signals, picked, query, tie_rank) for query in range(len(propositions))]
+
+
+def _select(scores: Scores, tie_rank: npt.NDArray[np.int32], allowed: Allowed, count: int) -> Ordinals:
+    eligible = scores if allowed is None else np.where(allowed, scores, -np.inf)
+    return select_top(eligible, tie_rank, count, floor=-np.inf)

@@ -1,0 +1,84 @@
+"""A ranker that was fitted on labelled examples: what is known of a candidate -> a score and a probability."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from typing import Any, Self
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.errors import ModelError
+from sicetnon.relevance.features import FEATURES
+from sicetnon.relevance.forest import Forest
+
+Floats = npt.NDArray[np.float64]
+FORMAT = 1
+MOST_STANCE = 1.0
+
+
+class Ranker:
+    """Trees over ``FEATURES``, a logistic curve that makes their sum a probability, and how much the side counts.
+
+    ``stance_weight``, from 0 to 1, is the exponent of the probability of the asked side where one is asked for.
+    """
+
+    def __init__(self, forest: Forest, *, slope: float, intercept: float, stance_weight: float) -> None:
+        self._forest = forest
+        self.slope, self.intercept, self.stance_weight = slope, intercept, stance_weight
+
+    def score(self, features: Floats) -> Floats:
+        """The score of each row of ``features`` float64 [n, ``FEATURES``]: float64 [n]."""
+        return self._forest.predict(features)
+
+    def probability(self, scores: Floats) -> Floats:
+        """The probability of being on point: float64, as many as scores."""
+        probability: Floats = 1 / (1 + np.exp(-(self.slope * scores + self.intercept)))
+        return probability
+
+    def to_json(self) -> str:
+        """What ``from_json`` makes an equal ranker of."""
+        fields = {
+            "format": FORMAT,
+            "features": FEATURES,
+            "slope": self.slope,
+            "intercept": self.intercept,
+            "stance_weight": self.stance_weight,
+            "trees": self._forest.to_json(),
+        }
+        return json.dumps(fields)
+
+    @classmethod
+    def from_json(cls, source: str) -> Self:
+        """Read a ranker.
+
+        Raises:
+            ModelError: it is none, or one of another version.
+        """
+        try:
+            fields = json.loads(source)
+            slope, intercept, weight = (_read_number(fields, name) for name in ("slope", "intercept", "stance_weight"))
+            if fields["format"] != FORMAT or fields["features"] != list(FEATURES):
+                raise ModelError(
+                    "a ranker of another version", expected=f"format {FORMAT}", remedy="train again with this version"
+                )
+            forest = Forest(fields["trees"], feature_count=len(FEATURES))
+        except (ValueError, KeyError, TypeError, RecursionError) as error:
+            raise ModelError(
+                "a ranker that cannot be read", expected="the JSON of one", remedy="train again"
+            ) from error
+        if slope <= 0 or not 0 <= weight <= MOST_STANCE:
+            raise ModelError(
+                f"a ranker with a slope of {slope} and a stance weight of {weight}",
+                expected=f"a slope above 0 and a weight from 0 to {MOST_STANCE}",
+                remedy="train again",
+            )
+        return cls(forest, slope=slope, intercept=intercept, stance_weight=weight)
+
+
+def _read_number(fields: Mapping[str, Any], name: str) -> float:
+    value = fields[name]
+    if isinstance(value, bool) or not isinstance(value, int | float) or not np.isfinite(value):
+        raise ValueError(name)
+    return float(value)

@@ -1,0 +1,60 @@
+"""Where a tuning run stands, kept now and then so that a run that was stopped goes on.
+
+Tensors are kept as safetensors: nothing that is read back can run code.
+"""
+
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from sicetnon.train.tunable import TunableEncoder
+
+SECONDS_BETWEEN = 60.0
+MOMENTS = ("exp_avg", "exp_avg_sq")  # what AdamW remembers of each parameter, beside the number of steps
+
+
+class Checkpoint:
+    """A file that holds the weights, the optimizer's moments and the number of steps; ``None`` keeps nothing."""
+
+    def __init__(self, path: Path | None, *, seconds_between: float = SECONDS_BETWEEN) -> None:
+        self._path = path
+        self._seconds = seconds_between
+        self._kept = time.monotonic()
+
+    def restore(self, encoder: TunableEncoder, optimizer: Any) -> int:
+        """Load what was kept, if anything; return how many steps were done."""
+        if self._path is None or not self._path.exists():
+            return 0
+        from safetensors import safe_open
+
+        with safe_open(str(self._path), framework="pt", device="cpu") as kept:
+            step = int(json.loads(kept.metadata()["step"]))
+            encoder.load_weights({name: kept.get_tensor(f"weight {name}") for name, _ in encoder.parameters})
+            known = set(kept.keys())
+            for name, parameter in encoder.parameters:
+                if f"step {name}" in known:
+                    state = {moment: kept.get_tensor(f"{moment} {name}").to(parameter.device) for moment in MOMENTS}
+                    optimizer.state[parameter] = state | {"step": kept.get_tensor(f"step {name}")}
+        return step
+
+    def keep(self, step: int, encoder: TunableEncoder, optimizer: Any) -> None:
+        """Keep where the run stands, if the last time is long enough ago."""
+        if self._path is None or time.monotonic() - self._kept < self._seconds:
+            return
+        from safetensors.torch import save_file
+
+        tensors = {f"weight {name}": parameter.detach().contiguous() for name, parameter in encoder.parameters}
+        for name, parameter in encoder.parameters:
+            state = optimizer.state.get(parameter)
+            if not state:  # a part that no vector depends on
+                continue
+            tensors |= {f"{moment} {name}": state[moment].contiguous() for moment in MOMENTS}
+            tensors[f"step {name}"] = state["step"]
+        unfinished = self._path.with_suffix(".unfinished")
+        save_file(tensors, str(unfinished), metadata={"step": json.dumps(step)})
+        unfinished.replace(self._path)
+        self._kept = time.monotonic()

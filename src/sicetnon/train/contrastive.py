@@ -1,0 +1,174 @@
+"""Contrastive fine-tuning of an encoder on propositions and the passages of their documents.
+
+Each proposition is to lie nearer to a passage of its own document than to the other passages of the batch, of which one
+was mined for it: cross-entropy over scaled cosines (Henderson et al. 2017, "Efficient natural language response
+suggestion for Smart Reply", section 4; Karpukhin et al. 2020, "Dense passage retrieval", section 3.2). A passage of
+another document that is labelled for the proposition is no negative of it. The tuned weights may be mixed with those
+before (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", section 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.dense.encoder import Vectors
+from sicetnon.train.checkpoint import Checkpoint
+from sicetnon.train.tunable import TunableEncoder
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+NEAREST_POSITIVES = 2  # passages of a document that may speak for it
+NEAREST_SHARE = 0.75  # of the draws fall on the nearest of them
+MINED_FROM, MINED_MOST = 60, 30  # documents ahead in the ranking, of which so many are kept
+MARGIN = 0.95  # a mined passage this near to the own one, or nearer, may well be on point and only not labelled
+WARM_UP = 0.1  # of the steps
+CLIP = 1.0
+SKIPPED = -1e4  # a logit that takes no part
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class TuningSettings:
+    """How to tune. ``scale`` multiplies cosines; ``mix`` is the tuned weights' share in the result."""
+
+    epochs: float = 2.0
+    batch: int = 64
+    learning_rate: float = 1e-4
+    weight_decay: float = 0.01
+    scale: float = 20.0
+    mix: float = 1.0
+    seed: int = 0
+
+
+class TuningPair(NamedTuple):
+    """A proposition with passages, by row: ``positives`` of each of its ``documents``, nearest first; ``negatives``."""
+
+    proposition: str
+    documents: frozenset[int]
+    positives: tuple[tuple[int, ...], ...]
+    negatives: tuple[int, ...]
+
+
+def mine_pairs(
+    propositions: Sequence[str],
+    documents: Sequence[frozenset[int]],
+    vectors: Vectors,
+    passage_vectors: Vectors,
+    starts: Ints,
+) -> list[TuningPair]:
+    """The propositions with their nearest own passages and near ones of others, by an encoder's vectors.
+
+    ``vectors`` float32 [propositions, d]; ``passage_vectors`` float32 [passages, d]; ``starts`` int64 [documents], the
+    first passage of each.
+    """
+    ends = np.append(starts[1:], len(passage_vectors))
+    pairs = []
+    for proposition, own, vector in zip(propositions, documents, vectors, strict=True):
+        cosines = passage_vectors @ vector
+        best = np.maximum.reduceat(cosines, starts)
+        positives = []
+        for document in sorted(own):
+            order = np.argsort(-cosines[starts[document] : ends[document]], kind="stable")[:NEAREST_POSITIVES]
+            positives.append(tuple((starts[document] + order).tolist()))
+        limit = MARGIN * max(best[document] for document in own)
+        negatives = [
+            int(starts[document] + np.argmax(cosines[starts[document] : ends[document]]))
+            for document in np.argsort(-best, kind="stable")[:MINED_FROM].tolist()
+            if document not in own and best[document] < limit
+        ]
+        pairs.append(TuningPair(proposition, own, tuple(positives), tuple(negatives[:MINED_MOST])))
+    return pairs
+
+
+def count_steps(pairs: int, settings: TuningSettings) -> int:
+    """How many steps the settings ask for."""
+    return max(1, round(settings.epochs * pairs / settings.batch))
+
+
+def tune_encoder(
+    encoder: TunableEncoder,
+    pairs: Sequence[TuningPair],
+    passages: Sequence[str],
+    passage_documents: Ints,
+    *,
+    settings: TuningSettings,
+    checkpoint: Checkpoint,
+    progress: Callable[[int, int], None],
+) -> None:
+    """Tune the encoder in place; goes on from the checkpoint where it has one.
+
+    ``passage_documents`` int64 [passages] is the document of each. What a step sees depends on the seed and its number
+    alone, so that a run that was stopped ends as one that was not.
+    """
+    import torch
+
+    before = encoder.weights
+    total = count_steps(len(pairs), settings)
+    optimizer = torch.optim.AdamW(_group_parameters(encoder, settings.weight_decay), lr=settings.learning_rate)
+    for step in range(checkpoint.restore(encoder, optimizer), total):
+        done = step / total
+        rate = settings.learning_rate * (done / WARM_UP if done < WARM_UP else (1 - done) / (1 - WARM_UP))
+        for group in optimizer.param_groups:
+            group["lr"] = rate
+        optimizer.zero_grad()
+        _loss(encoder, _draw(pairs, step, settings), passages, passage_documents, settings).backward()
+        torch.nn.utils.clip_grad_norm_([parameter for _, parameter in encoder.parameters], CLIP)
+        optimizer.step()
+        checkpoint.keep(step + 1, encoder, optimizer)
+        progress(step + 1, total)
+    if settings.mix < 1:
+        tuned = encoder.weights
+        encoder.load_weights({name: before[name].lerp(tuned[name], settings.mix) for name in tuned})
+
+
+class _Drawn(NamedTuple):
+    """One step's propositions, each with a passage of its own, and mined ones."""
+
+    pairs: list[TuningPair]
+    own: list[int]
+    mined: list[int]
+
+
+def _draw(pairs: Sequence[TuningPair], step: int, settings: TuningSettings) -> _Drawn:
+    per_epoch = max(1, len(pairs) // settings.batch)
+    epoch, place = divmod(step, per_epoch)
+    order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs)).tolist()
+    chance = np.random.default_rng([settings.seed, epoch, place])
+    chosen = [pairs[index] for index in order[place * settings.batch : (place + 1) * settings.batch]]
+    own, mined = [], []
+    for pair in chosen:
+        passages = pair.positives[chance.integers(len(pair.positives))]
+        own.append(passages[0 if chance.random() < NEAREST_SHARE else chance.integers(len(passages))])
+        if pair.negatives:
+            mined.append(pair.negatives[chance.integers(len(pair.negatives))])
+    return _Drawn(chosen, own, mined)
+
+
+def _loss(
+    encoder: TunableEncoder, drawn: _Drawn, passages: Sequence[str], passage_documents: Ints, settings: TuningSettings
+) -> Tensor:
+    import torch
+
+    rows = drawn.own + drawn.mined
+    queries = encoder.embed_queries([pair.proposition for pair in drawn.pairs])
+    logits = queries @ encoder.embed([passages[row] for row in rows]).T * settings.scale
+    owners = passage_documents[rows].tolist()
+    skipped = [
+        [owner in pair.documents and column != row for column, owner in enumerate(owners)]
+        for row, pair in enumerate(drawn.pairs)
+    ]
+    logits = logits.masked_fill(torch.tensor(skipped, device=logits.device), SKIPPED)
+    return torch.nn.functional.cross_entropy(logits, torch.arange(len(drawn.pairs), device=logits.device))
+
+
+def _group_parameters(encoder: TunableEncoder, weight_decay: float) -> list[dict[str, object]]:
+    """Matrices decay, biases and normalisations do not."""
+    matrices = [parameter for _, parameter in encoder.parameters if parameter.ndim > 1]
+    others = [parameter for _, parameter in encoder.parameters if parameter.ndim <= 1]
+    return [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]

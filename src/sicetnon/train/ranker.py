@@ -1,0 +1,139 @@
+"""Described candidates with labels -> a ranker, by LambdaMART, with what it would have said of each left out.
+
+Burges 2010, "From RankNet to LambdaRank to LambdaMART: an overview", sections 6 and 7; grown by LightGBM.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.errors import MissingExtra
+from sicetnon.relevance.features import FEATURES
+from sicetnon.relevance.forest import Forest
+from sicetnon.relevance.ranker import Ranker
+from sicetnon.train.logistic import fit_multinomial
+
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+Flags = npt.NDArray[np.bool_]
+
+CALIBRATION_PENALTY = 1e-6  # a curve of two numbers needs none; above 0 it has one minimum
+
+
+class Described(NamedTuple):
+    """Candidates of labelled propositions, proposition by proposition.
+
+    ``features`` float64 [n, ``FEATURES``]; ``relevant`` bool [n]; ``counts`` int64 [propositions], how many candidates
+    each has; ``folds`` int64 [propositions], which of them are left out together.
+    """
+
+    features: Floats
+    relevant: Flags
+    counts: Ints
+    folds: Ints
+
+
+@dataclass(frozen=True, slots=True)
+class RankerSettings:
+    """How trees are grown: few leaves, slowly, on part of the features and of the propositions at a time."""
+
+    trees: int = 300
+    leaves: int = 15
+    learning_rate: float = 0.05
+    fewest_in_leaf: int = 50
+    seed: int = 0
+
+
+def fit_ranker(
+    described: Described, *, columns: Ints | None = None, settings: RankerSettings | None = None
+) -> tuple[Ranker, Floats]:
+    """A ranker of all propositions, and the scores of those that left each proposition's fold out: float64 [n].
+
+    ``columns``: the features that may be used, all if None. The curve of probabilities is fitted on the scores of
+    the left out; the stance counts nothing yet.
+
+    Raises:
+        MissingExtra: LightGBM is not installed.
+    """
+    settings = settings or RankerSettings()
+    owners = np.repeat(described.folds, described.counts)
+    left_out = np.zeros(len(owners))
+    for fold in np.unique(described.folds).tolist():
+        grown = _grow(described, described.folds != fold, columns, settings)
+        left_out[owners == fold] = grown.predict(described.features[owners == fold])
+    forest = _grow(described, np.ones(len(described.folds), np.bool_), columns, settings)
+    slope, intercept = fit_curve(left_out, described.relevant)
+    return Ranker(forest, slope=slope, intercept=intercept, stance_weight=0.0), left_out
+
+
+def fit_curve(scores: Floats, relevant: Flags) -> tuple[float, float]:
+    """Slope and intercept of the logistic curve from score to the share of relevant ones (Platt 1999, section 2)."""
+    spread = max(float(scores.std()), 1e-9)
+    weights = fit_multinomial(
+        scores[:, None] / spread, relevant.astype(np.int64), class_count=2, penalty=CALIBRATION_PENALTY
+    )
+    slope, intercept = (weights[1] - weights[0]).tolist()
+    return max(slope, 1e-6) / spread, intercept
+
+
+def _grow(described: Described, chosen: Flags, columns: Ints | None, settings: RankerSettings) -> Forest:
+    try:
+        import lightgbm
+    except ImportError as error:
+        raise MissingExtra("lightgbm", extra="train", purpose="fitting a ranker") from error
+    rows = np.repeat(chosen, described.counts)
+    features = described.features[rows]
+    if columns is not None:  # the others are made to say nothing
+        features = np.where(np.isin(np.arange(len(FEATURES)), columns), features, 0.0)
+    data = lightgbm.Dataset(features, described.relevant[rows], group=described.counts[chosen])
+    parameters = {
+        "objective": "lambdarank",
+        "lambdarank_truncation_level": 20,
+        "num_leaves": settings.leaves,
+        "learning_rate": settings.learning_rate,
+        "min_data_in_leaf": settings.fewest_in_leaf,
+        "feature_fraction": 0.6,
+        "bagging_fraction": 0.7,
+        "bagging_freq": 1,
+        "lambda_l2": 5.0,
+        "seed": settings.seed,
+        "deterministic": True,
+        "force_row_wise": True,
+        "verbose": -1,
+    }
+    booster = lightgbm.train(parameters, data, settings.trees)
+    trees = [_read_tree(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
+    return Forest(trees, feature_count=len(FEATURES))
+
+
+def _read_tree(root: Mapping[str, Any]) -> dict[str, list[Any]]:
+    """LightGBM's nested nodes as the arrays of a ``Forest``: it numbers inner nodes and leaves from 0."""
+    inner: dict[int, tuple[int, float, int, int]] = {}
+    leaves: dict[int, float] = {}
+    waiting = [root]
+    while waiting:
+        node = waiting.pop()
+        if "split_index" in node:
+            sides = (node["left_child"], node["right_child"])
+            below, above = (side["split_index"] if "split_index" in side else -1 - _leaf_index(side) for side in sides)
+            inner[node["split_index"]] = (node["split_feature"], node["threshold"], below, above)
+            waiting += sides
+        else:
+            leaves[_leaf_index(node)] = node["leaf_value"]
+    feature, threshold, below, above = zip(*(inner[n] for n in range(len(inner))), strict=True) if inner else [()] * 4
+    return {
+        "feature": list(feature),
+        "threshold": list(threshold),
+        "below": list(below),
+        "above": list(above),
+        "leaf": [leaves[n] for n in range(len(leaves))],
+    }
+
+
+def _leaf_index(node: Mapping[str, Any]) -> int:
+    return int(node.get("leaf_index", 0))  # a tree that is one leaf does not number it

@@ -1,0 +1,279 @@
+"""Documents and labelled queries -> a model directory: the encoder tuned, a ranker fitted, both told apart from luck.
+
+What the ranker learns from is measured as a search would, on what it will see in use: a proposition is scored by an
+encoder that was not tuned on it, and by a memory that does not hold it. So the propositions are dealt into folds, of
+which every other one makes a half: one encoder is tuned on each half and scores the other, and the memory leaves out
+one fold at a time. The encoder that is shipped is tuned on all.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import time
+from collections import Counter
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import asdict, dataclass, field
+from pathlib import Path
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon import __version__
+from sicetnon.collection import Memory
+from sicetnon.dense import QUERIES_AT_ONCE
+from sicetnon.dense.encoder import EMBEDDED, Vectors
+from sicetnon.ingest import mean_vectors
+from sicetnon.relevance import KnownProposition, write_model
+from sicetnon.relevance.features import describe, pick_scores
+from sicetnon.relevance.model import ENCODER, LOCAL, TOKENIZER
+from sicetnon.relevance.order import RANKED
+from sicetnon.relevance.signals import Sources, measure_signals
+from sicetnon.sparse import SparseIndex, SparseIndexBuilder, select_top
+from sicetnon.storage import DirectoryWriter
+from sicetnon.text import analyze
+from sicetnon.train.checkpoint import Checkpoint
+from sicetnon.train.contrastive import TuningPair, TuningSettings, mine_pairs, tune_encoder
+from sicetnon.train.export import export_onnx
+from sicetnon.train.labelled import Labelled, Texts, deal_folds, label_propositions, read_texts
+from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
+from sicetnon.train.report import RetrievalReport, make_report
+from sicetnon.train.tunable import TunableEncoder, find_base
+from sicetnon.train.work import Arrays, Work
+from sicetnon.types import Document, Example
+
+MEMORY_FOLDS = 10
+HALVES = 2
+Ints = npt.NDArray[np.int64]
+Progress = Callable[[str, int, int], None]
+
+
+@dataclass(frozen=True, slots=True)
+class TrainingSettings:
+    """``base`` is the encoder to tune: "embedded" or a local sentence-transformers directory."""
+
+    base: str = EMBEDDED
+    tuning: TuningSettings = field(default_factory=TuningSettings)
+    ranker: RankerSettings = field(default_factory=RankerSettings)
+    seed: int = 0
+
+
+class _Training(NamedTuple):
+    """What all steps need. ``folds`` int64 [propositions] is the memory's fold of each."""
+
+    texts: Texts
+    labelled: list[Labelled]
+    folds: Ints
+    lexical: SparseIndex
+    work: Work
+    settings: TrainingSettings
+    progress: Progress
+
+
+def train_retrieval(
+    documents: Iterable[Document],
+    examples: Iterable[Example],
+    out: Path,
+    *,
+    settings: TrainingSettings | None = None,
+    progress: Progress | None = None,
+) -> RetrievalReport:
+    """Train a model and write it to ``out``; return how good it is on what was left out.
+
+    A training that is stopped goes on where it was when it is started again with the same input: what is finished lies
+    beside ``out`` until then.
+
+    Raises:
+        InputError: nothing to train on, or the work of another training lies there.
+        MissingExtra: what the extra "train" brings is not installed.
+    """
+    settings = settings or TrainingSettings()
+    report = progress or (lambda _step, _done, _total: None)
+    started = time.monotonic()
+    texts = read_texts(documents)
+    labelled = label_propositions(examples, texts.doc_ids)
+    work = Work(out.with_name(f"{out.name}.training"), _describe_training(texts, labelled, settings))
+    lexical = _build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
+    folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
+    training = _Training(texts, labelled, folds, lexical, work, settings, report)
+    pairs = _mine(training)
+    halves = [
+        work.once(f"half-{half}", lambda half=half: _describe_half(training, pairs, half))  # type: ignore[misc]
+        for half in range(HALVES)
+    ]
+    described, candidates = _join(halves, folds)
+    ranker, left_out = fit_ranker(described, settings=settings.ranker)
+    encoder = _tune(training, "encoder", pairs)
+    write_model(
+        out,
+        ranker=ranker,
+        propositions=[
+            KnownProposition(known.proposition, tuple(texts.doc_ids[ordinal] for ordinal in sorted(known.documents)))
+            for known in labelled
+        ],
+        save_encoder=lambda writer: _save_encoder(encoder, writer),
+        settings={"base": settings.base, "seed": settings.seed, "version": __version__},
+    )
+    made = make_report(
+        labelled,
+        described,
+        candidates,
+        left_out,
+        ranker=ranker,
+        settings=settings.ranker,
+        seconds=time.monotonic() - started,
+    )
+    work.remove()
+    return made
+
+
+def _describe_training(texts: Texts, labelled: Sequence[Labelled], settings: TrainingSettings) -> dict[str, object]:
+    digest = hashlib.sha256()
+    for doc_id, text in zip(texts.doc_ids, texts.texts, strict=True):
+        digest.update(json.dumps([doc_id, text]).encode())
+    for known in labelled:
+        by_stance = {str(stance): sorted(own) for stance, own in known.by_stance.items()}
+        digest.update(json.dumps([known.proposition, by_stance], sort_keys=True).encode())
+    return {"version": __version__, "input": digest.hexdigest(), "settings": asdict(settings)}
+
+
+def _mine(training: _Training) -> list[TuningPair]:
+    """Pairs to tune on, by the vectors of the encoder as it is before."""
+    texts, labelled = training.texts, training.labelled
+
+    def encode() -> Arrays:
+        encoder = TunableEncoder(find_base(training.settings.base))
+        return {
+            "passages": _encode_passages(training, encoder, "passages before"),
+            "propositions": encoder.encode_queries([known.proposition for known in labelled]),
+        }
+
+    before = training.work.once("before", encode)
+    propositions, documents = [known.proposition for known in labelled], [known.documents for known in labelled]
+    return mine_pairs(propositions, documents, before["propositions"], before["passages"], texts.starts)
+
+
+def _tune(training: _Training, name: str, pairs: Sequence[TuningPair]) -> TunableEncoder:
+    encoder = TunableEncoder(find_base(training.settings.base))
+    tune_encoder(
+        encoder,
+        pairs,
+        training.texts.passages,
+        training.texts.owners,
+        settings=training.settings.tuning,
+        checkpoint=Checkpoint(training.work.folder / f"{name}.safetensors"),
+        progress=lambda done, total: training.progress(f"tuning {name}", done, total),
+    )
+    return encoder
+
+
+def _describe_half(training: _Training, pairs: Sequence[TuningPair], half: int) -> Arrays:
+    """The candidates of the propositions of one half, by an encoder that was tuned on the other."""
+    is_own = training.folds % HALVES == half
+    encoder = _tune(training, f"half {half + 1}", [pairs[index] for index in np.flatnonzero(~is_own).tolist()])
+    passages = _encode_passages(training, encoder, f"passages of half {half + 1}")
+    vectors = encoder.encode_queries([known.proposition for known in training.labelled])
+    parts = [
+        _describe_fold(training, fold, passages, vectors)
+        for fold in range(MEMORY_FOLDS)
+        if fold % HALVES == half and (training.folds == fold).any()
+    ]
+    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+
+
+def _describe_fold(training: _Training, fold: int, passages: Vectors, vectors: Vectors) -> Arrays:
+    """The candidates of the propositions of one fold, by a memory without them."""
+    texts, labelled = training.texts, training.labelled
+    left_out = training.folds == fold
+    memory = recall_others(
+        training.work.folder / f"expanded-{fold}", texts, labelled, left_out=left_out, vectors=vectors
+    )
+    means = mean_vectors(passages, np.diff(texts.starts, append=len(texts.passages)).tolist())
+    sources = Sources(training.lexical, passages, texts.starts, means, memory)
+    features, relevant, chosen = [], [], []
+    own = np.flatnonzero(left_out)
+    for start in range(0, len(own), QUERIES_AT_ONCE):
+        block = own[start : start + QUERIES_AT_ONCE]
+        signals = measure_signals(sources, [labelled[index].proposition for index in block.tolist()], vectors[block])
+        picked = pick_scores(signals)
+        for query, index in enumerate(block.tolist()):
+            candidates = select_top(picked[query], training.lexical.tie_rank, RANKED, floor=-np.inf)
+            features.append(describe(signals, query, picked[query], candidates))
+            relevant.append(np.isin(candidates, sorted(labelled[index].documents)))
+            chosen.append(candidates)
+        training.progress(f"fold {fold + 1}", min(start + QUERIES_AT_ONCE, len(own)), len(own))
+    return {
+        "features": np.concatenate(features),
+        "relevant": np.concatenate(relevant),
+        "candidates": np.concatenate(chosen),
+        "counts": np.array([len(candidates) for candidates in chosen]),
+        "propositions": own,
+    }
+
+
+def recall_others(
+    folder: Path, texts: Texts, labelled: Sequence[Labelled], *, left_out: npt.NDArray[np.bool_], vectors: Vectors
+) -> Memory:
+    """The memory of an index that was built without the labelled propositions that are left out.
+
+    ``left_out`` bool [propositions]; ``vectors`` float32 [propositions, d]. Its sparse index is written to ``folder``,
+    or read from there.
+    """
+    links = sorted(
+        (document, index) for index in np.flatnonzero(~left_out).tolist() for document in labelled[index].documents
+    )
+    terms: list[list[str]] = [[] for _ in texts.doc_ids]
+    for document, index in links:
+        terms[document] += analyze(labelled[index].proposition)
+    return Memory(
+        vectors,
+        np.array([index for _, index in links], np.int32),
+        np.array([document for document, _ in links], np.int32),
+        _build_lexical(folder, texts, terms),
+    )
+
+
+def _build_lexical(folder: Path, texts: Texts, known_terms: Sequence[Sequence[str]]) -> SparseIndex:
+    if not (folder / "manifest.json").exists():
+        with SparseIndexBuilder(folder) as builder:
+            for doc_id, terms, more in zip(texts.doc_ids, texts.terms, known_terms, strict=True):
+                builder.add(doc_id, Counter(terms) + Counter(more))
+            builder.commit()
+    return SparseIndex.open(folder)
+
+
+def _encode_passages(training: _Training, encoder: TunableEncoder, step: str) -> Vectors:
+    done = 0
+
+    def count(more: int) -> None:
+        nonlocal done
+        done += more
+        training.progress(step, done, len(training.texts.passages))
+
+    return encoder.encode_documents(training.texts.passages, count)
+
+
+def _join(halves: Sequence[Arrays], folds: Ints) -> tuple[Described, list[Ints]]:
+    """All propositions in their order, from the halves: what was described, and the candidates of each."""
+    parts: dict[int, tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], Ints]] = {}
+    for half in halves:
+        ends = np.cumsum(half["counts"])
+        for index, start, end in zip(half["propositions"].tolist(), ends - half["counts"], ends, strict=True):
+            parts[index] = (half["features"][start:end], half["relevant"][start:end], half["candidates"][start:end])
+    ordered = [parts[index] for index in range(len(parts))]
+    described = Described(
+        np.concatenate([features for features, _, _ in ordered]),
+        np.concatenate([relevant for _, relevant, _ in ordered]),
+        np.array([len(candidates) for _, _, candidates in ordered]),
+        folds,
+    )
+    return described, [candidates for _, _, candidates in ordered]
+
+
+def _save_encoder(encoder: TunableEncoder, writer: DirectoryWriter) -> None:
+    if encoder.transformer.config.model_type == "bert" and encoder.pools_mean:
+        writer.save_bytes(ENCODER, [export_onnx(encoder)])
+        writer.save_bytes(TOKENIZER, [encoder.tokenizer_json.encode()])
+    else:
+        encoder.save(writer.folder / LOCAL)

@@ -1,0 +1,61 @@
+"""The folder of a training under way: what is finished is not done again after a kill."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import shutil
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.errors import InputError
+
+ABOUT = "training.json"
+Arrays = dict[str, npt.NDArray[Any]]
+
+
+class Work:
+    """Results of finished steps, by name, in a folder that belongs to one training: same input, same settings."""
+
+    def __init__(self, folder: Path, about: Mapping[str, object]) -> None:
+        """Open the folder, or make it.
+
+        Raises:
+            InputError: something lies there that is no training's, or another training's.
+        """
+        self.folder = folder
+        told = json.dumps(about, sort_keys=True)
+        digest = hashlib.sha256(told.encode()).hexdigest()
+        if not folder.exists():
+            folder.mkdir(parents=True)
+            (folder / ABOUT).write_text(json.dumps({"digest": digest}), encoding="utf-8")
+            return
+        try:
+            found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["digest"]
+        except (OSError, ValueError, KeyError, TypeError):
+            found = None
+        if found != digest:
+            raise InputError(
+                f"{folder} holds {'something else' if found is None else 'an unfinished training of other input'}",
+                expected="nothing, or this training's own unfinished work",
+                remedy="remove it, or name another --out",
+            )
+
+    def once(self, name: str, make: Callable[[], Arrays]) -> Arrays:
+        """The arrays called ``name``: made the first time, read after that."""
+        path = self.folder / f"{name}.npz"
+        if not path.exists():
+            unfinished = path.with_suffix(".unfinished")
+            with unfinished.open("wb") as sink:
+                np.savez(sink, allow_pickle=False, **make())
+            unfinished.replace(path)
+        with np.load(path, allow_pickle=False) as kept:
+            return dict(kept)
+
+    def remove(self) -> None:
+        """The training is finished."""
+        shutil.rmtree(self.folder)
