@@ -7,6 +7,7 @@ them.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
+from math import isfinite
 from typing import Any
 
 import numpy as np
@@ -33,6 +34,8 @@ class Forest:
         Raises:
             ModelError: a tree is none, or not one of so many features.
         """
+        if not isinstance(trees, list | tuple):
+            raise _no_tree()
         self._trees = [_check_tree(tree, feature_count) for tree in trees]
         nodes = max((len(tree["feature"]) for tree in self._trees), default=0) or 1
         leaves = max((len(tree["leaf"]) for tree in self._trees), default=0) or 1
@@ -70,18 +73,22 @@ class Forest:
 def _check_tree(tree: Mapping[str, Any], feature_count: int) -> Mapping[str, Any]:
     """Refuse what would be walked without end or out of the arrays: every node is reached once, from one before it."""
     try:
+        numbers = [(name, value) for name in FIELDS for value in tree[name]]
         inner, leaves = len(tree["feature"]), len(tree["leaf"])
         reached = sorted([*tree["below"], *tree["above"]])
         fits = (
-            leaves == inner + 1
+            all(isinstance(tree[name], list | tuple) for name in FIELDS)
+            and all(
+                type(value) in ((float, int) if name in ("threshold", "leaf") else (int,)) for name, value in numbers
+            )
+            and leaves == inner + 1
             and len(tree["threshold"]) == len(tree["below"]) == len(tree["above"]) == inner
             and all(0 <= feature < feature_count for feature in tree["feature"])
             and (not inner or reached == [*range(-leaves, 0), *range(1, inner)])
             and all(node < 0 or node > number for side in ("below", "above") for number, node in enumerate(tree[side]))
-            and all(isinstance(node, int) for name in ("feature", "below", "above") for node in tree[name])
-            and bool(np.isfinite([*tree["threshold"], *tree["leaf"]]).all())
+            and all(isfinite(value) for _, value in numbers)
         )
-    except (KeyError, TypeError, ValueError) as error:
+    except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _no_tree() from error
     if not fits:
         raise _no_tree()

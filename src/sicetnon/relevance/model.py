@@ -73,21 +73,23 @@ def write_model(
     *,
     ranker: Ranker,
     propositions: Sequence[KnownProposition],
-    save_encoder: Callable[[DirectoryWriter], None],
+    save_more: Callable[[DirectoryWriter], None],
     settings: dict[str, object],
 ) -> None:
     """Write a model directory; what stood at ``path`` stays until it is whole.
 
-    ``save_encoder`` writes ``ENCODER`` and ``TOKENIZER``, or a sentence-transformers directory called ``LOCAL``.
+    ``save_more`` writes ``ENCODER`` and ``TOKENIZER``, or a sentence-transformers directory called ``LOCAL``, and
+    whatever else is to be kept beside; a report is no part of the fingerprint.
     """
     rows = [json.dumps({"proposition": known.proposition, "doc_ids": known.doc_ids}) + "\n" for known in propositions]
     with DirectoryWriter(path, kind=KIND) as writer:
-        save_encoder(writer)
+        save_more(writer)
         writer.save_bytes(RANKER, [ranker.to_json().encode()])
         writer.save_bytes(PROPOSITIONS, (row.encode() for row in rows))
         digest = hashlib.sha256()
         for file in sorted(file for file in writer.folder.rglob("*") if file.is_file()):
-            digest.update(file.read_bytes())
+            if not file.name.startswith("report."):  # it tells the time
+                digest.update(file.read_bytes())
         writer.commit(
             settings={**settings, "fingerprint": digest.hexdigest()[:12]}, counts={"propositions": len(propositions)}
         )

@@ -58,12 +58,14 @@ class Ranker:
         """
         try:
             fields = json.loads(source)
-            slope, intercept, weight = (_read_number(fields, name) for name in ("slope", "intercept", "stance_weight"))
             if fields["format"] != FORMAT or fields["features"] != list(FEATURES):
                 raise ModelError(
                     "a ranker of another version", expected=f"format {FORMAT}", remedy="train again with this version"
                 )
+            slope, intercept, weight = (_read_number(fields, name) for name in ("slope", "intercept", "stance_weight"))
             forest = Forest(fields["trees"], feature_count=len(FEATURES))
+        except ModelError:
+            raise
         except (ValueError, KeyError, TypeError, RecursionError) as error:
             raise ModelError(
                 "a ranker that cannot be read", expected="the JSON of one", remedy="train again"

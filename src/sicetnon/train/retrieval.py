@@ -37,6 +37,7 @@ from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningPair, TuningSettings, mine_pairs, tune_encoder
 from sicetnon.train.export import export_onnx
 from sicetnon.train.labelled import Labelled, Texts, deal_folds, label_propositions, read_texts
+from sicetnon.train.page import write_page
 from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
 from sicetnon.train.report import RetrievalReport, make_report
 from sicetnon.train.tunable import TunableEncoder, find_base
@@ -105,16 +106,6 @@ def train_retrieval(
     described, candidates = _join(halves, folds)
     ranker, left_out = fit_ranker(described, settings=settings.ranker)
     encoder = _tune(training, "encoder", pairs)
-    write_model(
-        out,
-        ranker=ranker,
-        propositions=[
-            KnownProposition(known.proposition, tuple(texts.doc_ids[ordinal] for ordinal in sorted(known.documents)))
-            for known in labelled
-        ],
-        save_encoder=lambda writer: _save_encoder(encoder, writer),
-        settings={"base": settings.base, "seed": settings.seed, "version": __version__},
-    )
     made = make_report(
         labelled,
         described,
@@ -123,6 +114,22 @@ def train_retrieval(
         ranker=ranker,
         settings=settings.ranker,
         seconds=time.monotonic() - started,
+    )
+
+    def save(writer: DirectoryWriter) -> None:
+        _save_encoder(encoder, writer)
+        writer.save_bytes("report.json", [json.dumps(asdict(made), indent=2).encode()])
+        writer.save_bytes("report.html", [write_page(made).encode()])
+
+    write_model(
+        out,
+        ranker=ranker,
+        propositions=[
+            KnownProposition(known.proposition, tuple(texts.doc_ids[ordinal] for ordinal in sorted(known.documents)))
+            for known in labelled
+        ],
+        save_more=save,
+        settings={"base": settings.base, "seed": settings.seed, "version": __version__},
     )
     work.remove()
     return made
