@@ -13,7 +13,7 @@ help:
 	@echo "make test     install what the tests need (torch among it; TORCH=0 leaves it out), run them all"
 	@echo "make check    lint, format and type checks"
 	@echo "make model    train the stance model that ships, from the bundled propositions"
-	@echo "make install  install the program with the page, into $(VENV)"
+	@echo "make install  install the program with the page, into $(VENV) (TRAIN=1: with what training needs)"
 	@echo "make clean    remove $(VENV)"
 
 demo: $(VENV)/.installed
@@ -45,11 +45,17 @@ types: $(VENV)/.installed-dev
 	$(BIN)/mypy
 
 model: $(VENV)/.installed
-	$(BIN)/sicetnon train --out src/sicetnon/data/stance-model.json > docs/stance-report.json.new
+	$(BIN)/sicetnon train-stance --out src/sicetnon/data/stance-model.json > docs/stance-report.json.new
 	mv docs/stance-report.json.new docs/stance-report.json
 	@cat docs/stance-report.json
 
+# TRAIN=1 installs what training needs as well: torch above all.
+TRAIN ?= 0
+ifeq ($(TRAIN),1)
+install: $(VENV)/.installed $(VENV)/.installed-torch
+else
 install: $(VENV)/.installed
+endif
 
 $(VENV)/.installed: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) --editable '.[serve,evaluate]'
@@ -60,7 +66,7 @@ $(VENV)/.installed-dev: pyproject.toml constraints.txt | $(BIN)/python
 	@touch $@ $(VENV)/.installed
 
 # Named first and alone, so that the build of torch that this machine offers is the one that the rest is fitted to.
-$(VENV)/.installed-torch: pyproject.toml constraints.txt | $(BIN)/python $(VENV)/.installed-dev
+$(VENV)/.installed-torch: pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP) torch
 	$(PIP) --editable '.[train]'
 	@touch $@

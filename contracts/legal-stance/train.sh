@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Trains a model: train.sh --corpus corpus.jsonl --examples DIR --out MODEL
-# DIR holds queries.jsonl and ground_truth.jsonl. Needs what `make install TRAIN=1` installs.
+# DIR holds queries.jsonl and ground_truth.jsonl. Needs what `make install TRAIN=1` installs: torch above all.
 set -euo pipefail
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/environment.sh"
 corpus='' examples='' rest=()

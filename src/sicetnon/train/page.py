@@ -80,8 +80,9 @@ def _plot_estimates(title: str, estimates: Sequence[tuple[str, Estimate]], low: 
             f'<line class="range" x1="{place(held.low):.1f}" x2="{place(held.high):.1f}" y1="{y}" y2="{y}"/>'
             f'<circle class="mean" cx="{place(held.mean):.1f}" cy="{y}" r="4"/>'
         )
-    for value in (low, high):
-        marks.append(f'<text x="{place(value):.1f}" y="{height - 4}" text-anchor="middle">{value:.2f}</text>')
+    marks += [
+        f'<text x="{place(value):.1f}" y="{height - 4}" text-anchor="middle">{value:.2f}</text>' for value in (low, high)
+    ]
     return (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {WIDTH} {height}" width="100%">'
         f"{''.join(marks)}</svg>"
