@@ -19,6 +19,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
 FIELDS = ("feature", "threshold", "below", "above", "leaf")
+TYPES = {"feature": (int,), "threshold": (int, float), "below": (int,), "above": (int,), "leaf": (int, float)}
 
 
 class Forest:
@@ -73,20 +74,16 @@ class Forest:
 def _check_tree(tree: Mapping[str, Any], feature_count: int) -> Mapping[str, Any]:
     """Refuse what would be walked without end or out of the arrays: every node is reached once, from one before it."""
     try:
-        numbers = [(name, value) for name in FIELDS for value in tree[name]]
         inner, leaves = len(tree["feature"]), len(tree["leaf"])
         reached = sorted([*tree["below"], *tree["above"]])
         fits = (
             all(isinstance(tree[name], list | tuple) for name in FIELDS)
-            and all(
-                type(value) in ((float, int) if name in ("threshold", "leaf") else (int,)) for name, value in numbers
-            )
+            and all(type(value) in TYPES[name] and isfinite(value) for name in FIELDS for value in tree[name])
             and leaves == inner + 1
             and len(tree["threshold"]) == len(tree["below"]) == len(tree["above"]) == inner
             and all(0 <= feature < feature_count for feature in tree["feature"])
             and (not inner or reached == [*range(-leaves, 0), *range(1, inner)])
             and all(node < 0 or node > number for side in ("below", "above") for number, node in enumerate(tree[side]))
-            and all(isfinite(value) for _, value in numbers)
         )
     except (KeyError, TypeError, ValueError, OverflowError) as error:
         raise _no_tree() from error

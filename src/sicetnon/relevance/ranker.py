@@ -58,10 +58,7 @@ class Ranker:
         """
         try:
             fields = json.loads(source)
-            if fields["format"] != FORMAT or fields["features"] != list(FEATURES):
-                raise ModelError(
-                    "a ranker of another version", expected=f"format {FORMAT}", remedy="train again with this version"
-                )
+            _check_version(fields)
             slope, intercept, weight = (_read_number(fields, name) for name in ("slope", "intercept", "stance_weight"))
             forest = Forest(fields["trees"], feature_count=len(FEATURES))
         except ModelError:
@@ -77,6 +74,13 @@ class Ranker:
                 remedy="train again",
             )
         return cls(forest, slope=slope, intercept=intercept, stance_weight=weight)
+
+
+def _check_version(fields: Mapping[str, Any]) -> None:
+    if fields["format"] != FORMAT or fields["features"] != list(FEATURES):
+        raise ModelError(
+            "a ranker of another version", expected=f"format {FORMAT}", remedy="train again with this version"
+        )
 
 
 def _read_number(fields: Mapping[str, Any], name: str) -> float:
