@@ -8,28 +8,11 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from toy_model import make_ranker
 
 from sicetnon.errors import ModelError
 from sicetnon.relevance import Ranker
 from sicetnon.relevance.features import FEATURES
-from sicetnon.relevance.forest import Forest
-
-
-def make_ranker(*, slope: float = 2.0, intercept: float = -1.0, seed: int = 0) -> Ranker:
-    """Make a ranker of twenty trees of two random steps."""
-    chance = np.random.default_rng(seed)
-    trees = [
-        {
-            "feature": chance.integers(len(FEATURES), size=2).tolist(),
-            "threshold": chance.normal(size=2).tolist(),
-            "below": [1, -1],
-            "above": [-3, -2],
-            "leaf": (chance.normal(size=3) / 10).tolist(),
-        }
-        for _ in range(20)
-    ]
-    forest = Forest(trees, feature_count=len(FEATURES))
-    return Ranker(forest, slope=slope, intercept=intercept, stance_weight=0.25)
 
 
 def test_probability_by_hand() -> None:
