@@ -110,18 +110,22 @@ class Collection:
 
 
 def _read_text(stored: StoredDirectory, name: str) -> str | None:
-    return stored.path(name).read_text(encoding="utf-8") if stored.has(name) else None
+    if not stored.has(name):
+        return None
+    with stored.naming_damage():
+        return stored.path(name).read_text(encoding="utf-8")
 
 
 def _open_memory(stored: StoredDirectory, document_count: int) -> Memory:
     vectors: Vectors = stored.array("memory-vectors.npy", dtype=np.float32)
     propositions = stored.array("memory-propositions.npy", dtype=np.int32)
     documents = stored.array("memory-documents.npy", dtype=np.int32, length=len(propositions))
-    if len(propositions) and not (
-        propositions.min() >= 0
-        and propositions.max() < len(vectors)
-        and (np.diff(documents, prepend=np.int32(0), append=np.int32(document_count - 1)) >= 0).all()
-    ):
+    if len(propositions) and not 0 <= propositions.min() <= propositions.max() < len(vectors):
+        raise stored.damage(
+            f"{stored.path('memory-propositions.npy')} holds rows beyond {len(vectors):,} propositions",
+            expected="rows of memory-vectors.npy",
+        )
+    if (np.diff(documents, prepend=np.int32(0), append=np.int32(document_count - 1)) < 0).any():
         raise stored.damage(
             f"{stored.path('memory-documents.npy')} does not rise within {document_count:,} documents",
             expected="links of propositions to documents",
