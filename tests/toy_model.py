@@ -13,24 +13,7 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.forest import Forest
 from sicetnon.types import Document
 
-WORDS = [
-    "police",
-    "warrant",
-    "phone",
-    "car",
-    "flag",
-    "speech",
-    "school",
-    "fence",
-    "wages",
-    "contract",
-    "land",
-    "tax",
-    "river",
-    "ship",
-    "vote",
-    "jury",
-]
+WORDS = ["police", "warrant", "phone", "car", "flag", "speech", "school", "fence", "wages", "contract", "land", "ship"]
 
 
 def make_ranker(*, slope: float = 2.0, intercept: float = -1.0, seed: int = 0, trees: int = 20) -> Ranker:

@@ -33,9 +33,17 @@ class RetrievalModel:
 
     def __init__(self, stored: StoredDirectory) -> None:
         self._stored = stored
-        self.ranker = Ranker.from_json(stored.path(RANKER).read_text(encoding="utf-8"))
-        rows = [json.loads(line) for line in stored.path(PROPOSITIONS).read_text(encoding="utf-8").splitlines()]
-        self.propositions = [KnownProposition(str(row["proposition"]), tuple(row["doc_ids"])) for row in rows]
+        with stored.naming_damage():
+            self.ranker = Ranker.from_json(stored.path(RANKER).read_text(encoding="utf-8"))
+            lines = stored.path(PROPOSITIONS).read_text(encoding="utf-8").splitlines()
+        try:
+            rows = [json.loads(line) for line in lines]
+            self.propositions = [KnownProposition(str(row["proposition"]), tuple(row["doc_ids"])) for row in rows]
+        except (ValueError, KeyError, TypeError) as error:
+            raise stored.damage(
+                f"{stored.path(PROPOSITIONS)} holds a row that is none",
+                expected='rows {"proposition": ..., "doc_ids": [...]}',
+            ) from error
 
     @classmethod
     def open(cls, path: Path | str) -> RetrievalModel:
@@ -57,7 +65,9 @@ class RetrievalModel:
         """The encoder's ONNX model and tokenizer (JSON); None where it is a sentence-transformers directory."""
         if not self._stored.has(ENCODER):
             return None
-        return self._stored.path(ENCODER).read_bytes(), self._stored.path(TOKENIZER).read_text(encoding="utf-8")
+        with self._stored.naming_damage():
+            tokenizer = self._stored.path(TOKENIZER).read_text(encoding="utf-8")
+        return self._stored.path(ENCODER).read_bytes(), tokenizer
 
     def load_encoder(self) -> Encoder:
         """The tuned encoder."""
@@ -65,7 +75,7 @@ class RetrievalModel:
 
         if (own := self.onnx) is not None:
             return load_own_encoder(*own)
-        return load_encoder(str(self._stored.path(LOCAL)))
+        return load_encoder(str(self._stored.folder / LOCAL))
 
 
 def write_model(
