@@ -30,9 +30,11 @@ class Work:
         self.folder = folder
         told = json.dumps(about, sort_keys=True)
         digest = hashlib.sha256(told.encode()).hexdigest()
-        if not folder.exists():
-            folder.mkdir(parents=True)
-            (folder / ABOUT).write_text(json.dumps({"digest": digest}), encoding="utf-8")
+        unfinished = (folder / ABOUT).with_suffix(".unfinished")
+        if not folder.exists() or (folder.is_dir() and {*folder.iterdir()} <= {unfinished}):  # a kill may leave that
+            folder.mkdir(parents=True, exist_ok=True)
+            unfinished.write_text(json.dumps({"digest": digest}), encoding="utf-8")
+            unfinished.replace(folder / ABOUT)
             return
         try:
             found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["digest"]
@@ -49,9 +51,11 @@ class Work:
         """The arrays called ``name``: made the first time, read after that."""
         path = self.folder / f"{name}.npz"
         if not path.exists():
+            made = make()
+            assert not any(array.dtype.hasobject for array in made.values())
             unfinished = path.with_suffix(".unfinished")
             with unfinished.open("wb") as sink:
-                np.savez(sink, allow_pickle=False, **make())
+                np.savez(sink, **made)  # type: ignore[arg-type] - none is called as one of its options
             unfinished.replace(path)
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
