@@ -55,7 +55,7 @@ class Work:
             assert not any(array.dtype.hasobject for array in made.values())
             unfinished = path.with_suffix(".unfinished")
             with unfinished.open("wb") as sink:
-                np.savez(sink, **made)  # type: ignore[arg-type] - none is called as one of its options
+                np.savez(sink, **made)  # type: ignore[arg-type]  # none is called as one of its options
             unfinished.replace(path)
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
