@@ -62,7 +62,7 @@ def train(
     for name, held in report.slices.items():
         ndcg = held.ndcg
         typer.echo(
-            f"{name:<16} nDCG@10 {ndcg.mean:.3f} ({ndcg.low:.3f} to {ndcg.high:.3f})  recall {held.recall:.3f}  "
+            f"{name:<16} nDCG@10 {ndcg.mean:.3f} ({ndcg.low:.3f} to {ndcg.high:.3f})  R@100 {held.recall:.3f}  "
             f"{held.queries:,} queries"
         )
     for name, left in report.ablation.items():

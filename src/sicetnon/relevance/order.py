@@ -10,7 +10,7 @@ import numpy.typing as npt
 
 from sicetnon.collection import Collection
 from sicetnon.dense.encoder import Vectors
-from sicetnon.relevance.features import describe, pick_scores
+from sicetnon.relevance.features import describe, join_signals, pick_scores
 from sicetnon.relevance.fusion import Scores, fused_scores, relevance_probability
 from sicetnon.relevance.ranker import Ranker
 from sicetnon.relevance.signals import Signals, Sources, measure_signals
@@ -18,7 +18,7 @@ from sicetnon.sparse import select_top
 
 Ordinals = npt.NDArray[np.int64]
 Allowed = npt.NDArray[np.bool_] | None
-RANKED = 100  # candidates that the ranker looks at, at least
+RANKED = 150  # candidates that the ranker looks at, at least
 
 
 class Relevance(Protocol):
@@ -46,13 +46,13 @@ class SummedRelevance:
 
 
 class RankedRelevance:
-    """By a ranker, of the candidates that a sum of signals picks; row ``query`` of a block's signals."""
+    """By a ranker, of the candidates that a sum of signals picks; row ``query`` of a block's joined signals."""
 
     def __init__(
-        self, ranker: Ranker, signals: Signals, picked: Scores, query: int, tie_rank: npt.NDArray[np.int32]
+        self, ranker: Ranker, joined: Signals, picked: Scores, query: int, tie_rank: npt.NDArray[np.int32]
     ) -> None:
         self._ranker = ranker
-        self._signals = {name: signal[query : query + 1] for name, signal in signals.items()}
+        self._joined = {name: signal[query : query + 1] for name, signal in joined.items()}
         self._picked = picked[query]
         self._tie_rank = tie_rank
 
@@ -65,7 +65,7 @@ class RankedRelevance:
         return self._ranker.probability(self._score(ordinals))
 
     def _score(self, ordinals: Ordinals) -> Scores:
-        return self._ranker.score(describe(self._signals, 0, self._picked, ordinals))
+        return self._ranker.score(describe(self._joined, 0, self._picked, ordinals))
 
 
 def measure_relevance(
@@ -78,9 +78,9 @@ def measure_relevance(
     tie_rank = collection.lexical.tie_rank
     if ranker is None:
         return [SummedRelevance(fused, tie_rank) for fused in fused_scores(collection, propositions, vectors)]
-    signals = measure_signals(Sources.of(collection), propositions, vectors)
-    picked = pick_scores(signals)
-    return [RankedRelevance(ranker, signals, picked, query, tie_rank) for query in range(len(propositions))]
+    joined = join_signals(measure_signals(Sources.of(collection), propositions, vectors))
+    picked = pick_scores(joined)
+    return [RankedRelevance(ranker, joined, picked, query, tie_rank) for query in range(len(propositions))]
 
 
 def _select(scores: Scores, tie_rank: npt.NDArray[np.int32], allowed: Allowed, count: int) -> Ordinals:

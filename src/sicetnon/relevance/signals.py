@@ -9,7 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.collection import Collection, Memory
-from sicetnon.dense import max_similarity, similarities
+from sicetnon.dense import similarities
 from sicetnon.dense.encoder import Vectors
 from sicetnon.sparse import Bm25, SparseIndex
 from sicetnon.text import analyze
@@ -50,9 +50,12 @@ def measure_signals(sources: Sources, propositions: Sequence[str], vectors: Vect
     ``vectors`` float32 [len(propositions), d] are those of the propositions, at most ``QUERIES_AT_ONCE``.
     """
     terms = [analyze(proposition) for proposition in propositions]
+    cosines = similarities(vectors, sources.passages)
+    lasts = np.append(sources.starts[1:], len(sources.passages)) - 1
     signals = {
         "words": _score_words(sources.lexical, terms),
-        "passage": max_similarity(vectors, sources.passages, sources.starts).T,
+        "passage": np.maximum.reduceat(cosines, sources.starts, axis=0).T,
+        "last passage": cosines[lasts].T,  # where decisions are told in order, what was decided
         "document": similarities(vectors, sources.documents).T,
     }
     if sources.memory is not None:

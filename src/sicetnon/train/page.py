@@ -34,7 +34,7 @@ def write_page(report: RetrievalReport) -> str:
 Intervals hold the mean with a chance of 95 in 100, by resampling propositions. {report.seconds / 60:.0f} minutes.</p>
 <h2>Quality</h2>
 {_plot_estimates("nDCG at 10", slices, low=0.0, high=1.0)}
-{_table(("queries", "number", "nDCG@10", "found among candidates"), rows)}
+{_table(("queries", "number", "nDCG@10", "R@100"), rows)}
 <h2>What each part adds</h2>
 {_plot_estimates("gain in nDCG at 10", gains, *_reach([gain for _, gain in gains]))}
 {_table(("without", "nDCG@10", "it adds"), left_out)}
@@ -81,7 +81,8 @@ def _plot_estimates(title: str, estimates: Sequence[tuple[str, Estimate]], low: 
             f'<circle class="mean" cx="{place(held.mean):.1f}" cy="{y}" r="4"/>'
         )
     marks += [
-        f'<text x="{place(value):.1f}" y="{height - 4}" text-anchor="middle">{value:.2f}</text>' for value in (low, high)
+        f'<text x="{place(value):.1f}" y="{height - 4}" text-anchor="middle">{value:.2f}</text>'
+        for value in (low, high)
     ]
     return (
         f'<svg role="img" aria-label="{escape(title)}" viewBox="0 0 {WIDTH} {height}" width="100%">'

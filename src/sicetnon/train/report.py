@@ -15,11 +15,19 @@ from sicetnon.train.labelled import Labelled
 from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
 from sicetnon.types import Stance
 
-CUTOFF = 10
+CUTOFF, DEEP = 10, 100
 RESAMPLES = 1_000
 LEVEL = 0.95
 BINS = 10
-PARTS = ("words", "expanded words", "passage", "document", "nearest")
+# What is taken away to see what it adds: the features that begin so.
+PARTS = {
+    "words": ("words",),
+    "propositions as words": ("expanded words",),
+    "passages": ("passage", "last passage", "joined"),
+    "whole documents": ("document",),
+    "nearest propositions": ("nearest", "nearest two", "lift", "joined"),
+    "number of propositions": ("known propositions",),
+}
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 
@@ -35,7 +43,7 @@ class Estimate:
 
 @dataclass(frozen=True, slots=True)
 class Slice:
-    """Some of the labelled queries: nDCG@10 with binary gains, and the share of relevant documents among candidates."""
+    """Some of the labelled queries: nDCG@10 with binary gains, and R@100."""
 
     queries: int
     ndcg: Estimate
@@ -100,7 +108,8 @@ def make_report(
     asked = [
         _Asked(index, stance, own) for index, known in enumerate(labelled) for stance, own in known.by_stance.items()
     ]
-    found = [len(query.relevant & set(candidates[query.proposition].tolist())) for query in asked]
+    best = _rank(described, candidates, left_out, DEEP)
+    found = [len(query.relevant & set(best[query.proposition])) for query in asked]
     recall = np.array(found) / np.array([len(query.relevant) for query in asked])
     values = _measure(asked, described, candidates, left_out)
     owners = np.array([query.proposition for query in asked])
@@ -114,8 +123,8 @@ def make_report(
         if chosen.any()
     }
     others = {"the ranker": described.features[:, FEATURES.index("sum")]}
-    for part in PARTS:
-        kept = np.array([number for number, name in enumerate(FEATURES) if not _belongs(name, part)])
+    for part, names in PARTS.items():
+        kept = np.array([number for number, name in enumerate(FEATURES) if name.partition(",")[0] not in names])
         others[part] = fit_ranker(described, columns=kept, settings=settings)[1]
     ablation = {}
     for name, scores in others.items():
@@ -134,24 +143,20 @@ def make_report(
     )
 
 
-def _belongs(feature: str, part: str) -> bool:
-    """Whether a feature says something of a part alone; the sum of all is kept."""
-    name = feature.partition(",")[0]
-    return name.startswith(part) or (part == "nearest" and name == "propositions known")
+def _rank(described: Described, candidates: Sequence[Ints], scores: Floats, count: int) -> list[list[int]]:
+    """The best documents of each proposition by the scores of its candidates."""
+    ends = np.cumsum(described.counts)
+    orders = [np.argsort(-own, kind="stable")[:count] for own in np.split(scores, ends[:-1])]
+    return [own[order].tolist() for own, order in zip(candidates, orders, strict=True)]
 
 
 def _measure(asked: Sequence[_Asked], described: Described, candidates: Sequence[Ints], scores: Floats) -> Floats:
     """nDCG@10 of each query with binary gains (Jaervelin and Kekaelaeinen 2002, section 2.2; over log2(rank + 1))."""
-    ends = np.cumsum(described.counts)
     discounts = 1 / np.log2(np.arange(2, CUTOFF + 2))
-    ranked: dict[int, list[int]] = {}
+    best = _rank(described, candidates, scores, CUTOFF)
     values = []
     for query in asked:
-        if query.proposition not in ranked:
-            own = scores[ends[query.proposition] - described.counts[query.proposition] : ends[query.proposition]]
-            best = np.argsort(-own, kind="stable")[:CUTOFF]
-            ranked[query.proposition] = candidates[query.proposition][best].tolist()
-        hits = [document in query.relevant for document in ranked[query.proposition]]
+        hits = [document in query.relevant for document in best[query.proposition]]
         values.append(float(discounts[: len(hits)][hits].sum() / discounts[: len(query.relevant)].sum()))
     return np.array(values)
 

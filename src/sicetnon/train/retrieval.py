@@ -26,7 +26,7 @@ from sicetnon.dense import QUERIES_AT_ONCE
 from sicetnon.dense.encoder import EMBEDDED, Vectors
 from sicetnon.ingest import mean_vectors
 from sicetnon.relevance import KnownProposition, write_model
-from sicetnon.relevance.features import describe, pick_scores
+from sicetnon.relevance.features import describe, join_signals, pick_scores
 from sicetnon.relevance.model import ENCODER, LOCAL, TOKENIZER
 from sicetnon.relevance.order import RANKED
 from sicetnon.relevance.signals import Sources, measure_signals
@@ -202,11 +202,12 @@ def _describe_fold(training: _Training, fold: int, passages: Vectors, vectors: V
     own = np.flatnonzero(left_out)
     for start in range(0, len(own), QUERIES_AT_ONCE):
         block = own[start : start + QUERIES_AT_ONCE]
-        signals = measure_signals(sources, [labelled[index].proposition for index in block.tolist()], vectors[block])
-        picked = pick_scores(signals)
+        propositions = [labelled[index].proposition for index in block.tolist()]
+        joined = join_signals(measure_signals(sources, propositions, vectors[block]))
+        picked = pick_scores(joined)
         for query, index in enumerate(block.tolist()):
             candidates = select_top(picked[query], training.lexical.tie_rank, RANKED, floor=-np.inf)
-            features.append(describe(signals, query, picked[query], candidates))
+            features.append(describe(joined, query, picked[query], candidates))
             relevant.append(np.isin(candidates, sorted(labelled[index].documents)))
             chosen.append(candidates)
         training.progress(f"fold {fold + 1}", min(start + QUERIES_AT_ONCE, len(own)), len(own))
