@@ -6,79 +6,24 @@ import json
 import shutil
 import sys
 from collections.abc import Callable
-from importlib import import_module
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 import numpy as np
 import pytest
+from tiny_models import END, make_qwen3, needs_torch
 
 from sicetnon.dense import load_encoder
 from sicetnon.dense.local import BATCH, INSTRUCTION, MAX_TOKENS, SAMPLE_BYTES, SAMPLES, LocalEncoder, _fingerprint
 from sicetnon.errors import MissingExtra, ModelError
 
-INSTALLED = find_spec("torch") is not None and find_spec("sentence_transformers") is not None
-needs_torch = [
-    pytest.mark.torch,
-    pytest.mark.skipif(not INSTALLED, reason="needs torch and sentence-transformers: pip install 'sicetnon[train]'"),
-    pytest.mark.filterwarnings("ignore::DeprecationWarning", "ignore::FutureWarning", "ignore::UserWarning"),
-]
-END = "<|endoftext|>"
 TEXTS = ["The police may not search a phone.", "No.", "The contract is void " * 20]
-
-
-def make_tokenizer() -> Any:
-    """Make a byte-level BPE tokenizer of 256 bytes and some merges that ends each text with the end token."""
-    from tokenizers import Tokenizer, decoders, models, pre_tokenizers, processors, trainers
-
-    tokenizer = Tokenizer(models.BPE())
-    tokenizer.pre_tokenizer = pre_tokenizers.ByteLevel(add_prefix_space=False)
-    tokenizer.decoder = decoders.ByteLevel()
-    alphabet = pre_tokenizers.ByteLevel.alphabet()
-    trainer = trainers.BpeTrainer(
-        vocab_size=300, special_tokens=[END, "<|im_end|>"], initial_alphabet=alphabet, show_progress=False
-    )
-    tokenizer.train_from_iterator([INSTRUCTION, *TEXTS], trainer)
-    tokenizer.post_processor = processors.TemplateProcessing(
-        single=f"$A {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
-    )
-    return tokenizer
 
 
 @pytest.fixture(scope="session")
 def model_directory(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """Make a directory with a random Qwen3 of two layers that pools the last token."""
-    import torch
-    from sentence_transformers import SentenceTransformer
-    from sentence_transformers.models import Normalize, Pooling, Transformer
-
-    transformers = import_module("transformers")
-
-    folder = tmp_path_factory.mktemp("qwen3")
-    tokenizer = make_tokenizer()
-    config = transformers.Qwen3Config(
-        vocab_size=tokenizer.get_vocab_size(),
-        hidden_size=32,
-        intermediate_size=64,
-        num_hidden_layers=2,
-        num_attention_heads=4,
-        num_key_value_heads=2,
-        head_dim=8,
-        max_position_embeddings=1024,
-    )
-    torch.manual_seed(1)
-    transformers.Qwen3Model(config).save_pretrained(folder / "base")
-    fast = transformers.PreTrainedTokenizerFast(tokenizer_object=tokenizer, pad_token=END, eos_token="<|im_end|>")
-    fast.save_pretrained(folder / "base")
-    transformer = Transformer(str(folder / "base"))
-    model = SentenceTransformer(
-        modules=[transformer, Pooling(32, pooling_mode="lasttoken"), Normalize()],
-        prompts={"query": "another prompt: ", "document": ""},
-        device="cpu",
-    )
-    model.save(str(folder / "model"))
-    return folder / "model"
+    return make_qwen3(tmp_path_factory.mktemp("qwen3"), TEXTS)
 
 
 @pytest.fixture(scope="session")

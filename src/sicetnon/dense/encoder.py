@@ -78,4 +78,4 @@ def load_own_encoder(model: bytes, tokenizer: str) -> Encoder:
     from sicetnon.dense.onnx_encoder import OnnxEncoder
 
     digest = hashlib.sha256(model + tokenizer.encode()).hexdigest()
-    return OnnxEncoder(model, tokenizer, name=OWN, fingerprint=f"{OWN} {digest[:12]}")
+    return OnnxEncoder(model, tokenizer, name=OWN, fingerprint=f"{OWN} {digest[:12]}", max_tokens=None)

@@ -22,8 +22,12 @@ MAX_BATCH = 64
 class OnnxEncoder:
     """A model with the inputs input_ids, attention_mask and token_type_ids and the output last_hidden_state."""
 
-    def __init__(self, model: bytes, tokenizer: str, *, name: str, fingerprint: str) -> None:
+    def __init__(
+        self, model: bytes, tokenizer: str, *, name: str, fingerprint: str, max_tokens: int | None = MAX_TOKENS
+    ) -> None:
         """Load a model's ONNX bytes and the JSON of its tokenizer.
+
+        ``max_tokens`` is where a text is cut; None: where the tokenizer says.
 
         Raises:
             ModelError: one of the two does not load.
@@ -52,7 +56,8 @@ class OnnxEncoder:
             ) from error
         self.dimensions = int(self._session.get_outputs()[0].shape[-1])
         self._tokenizer.no_padding()
-        self._tokenizer.enable_truncation(MAX_TOKENS)
+        own = (self._tokenizer.truncation or {}).get("max_length", MAX_TOKENS)
+        self._tokenizer.enable_truncation(max_tokens or own)
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, progress)

@@ -37,13 +37,20 @@ class TunableEncoder(LocalEncoder):
 
     @property
     def pools_mean(self) -> bool:
-        """Whether a vector is the mean over the tokens."""
-        return any(getattr(module, "pooling_mode", None) == "mean" for module in self._model)
+        """Whether a vector is the mean over the tokens, scaled to length 1, and no more is done to it."""
+        kinds = [type(module).__name__ for module in self._model]
+        plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
+        return plain and getattr(self._model[1], "pooling_mode", None) == "mean"
 
     @property
     def tokenizer_json(self) -> str:
-        """The JSON of the tokenizer."""
-        return str(self._model.tokenizer.backend_tokenizer.to_str())
+        """The JSON of the tokenizer, with the limit at which the model cuts a text, whatever was encoded before."""
+        import tokenizers
+
+        tokenizer = tokenizers.Tokenizer.from_str(self._model.tokenizer.backend_tokenizer.to_str())
+        tokenizer.no_padding()
+        tokenizer.enable_truncation(self._model.max_seq_length)
+        return str(tokenizer.to_str())
 
     def save(self, folder: Path) -> None:
         """Write the model as a sentence-transformers directory."""
