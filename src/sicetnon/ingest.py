@@ -60,6 +60,8 @@ def build_index(
     report = progress or (lambda _step, _done, _total: None)
     encoder = model.load_encoder() if model else encoder or load_encoder()
     known = _Known(model.propositions if model else [])
+    if stance_model is None and model and (own_stance := model.stance_model) is not None:
+        stance_model = StanceModel.from_json(own_stance)
     texts: list[str] = []
     sentences: list[list[Span]] = []
     passages: list[list[Span]] = []

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import asdict
 from pathlib import Path
 from typing import Annotated
@@ -32,6 +33,9 @@ def train(
         str, typer.Option(help='The encoder to tune: "embedded", or a local sentence-transformers directory.')
     ] = "embedded",
     epochs: Annotated[float, typer.Option(min=0.0, help="How often tuning goes through the examples.")] = EPOCHS,
+    budget: Annotated[
+        str | None, typer.Option(metavar="TIME", help="How long it may take, such as 90m or 2h: tuning is cut to that.")
+    ] = None,
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other batches and folds.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
@@ -48,6 +52,7 @@ def train(
 
     settings = TrainingSettings(
         base=encoder,
+        budget=None if budget is None else _read_time(budget),
         tuning=TuningSettings(epochs=epochs, seed=seed),
         ranker=RankerSettings(seed=seed),
         seed=seed,
@@ -70,7 +75,20 @@ def train(
         typer.echo(
             f"without {name:<16} {left.ndcg:.3f}: it adds {gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
         )
+    gain = report.stance_gain
+    typer.echo(
+        f"the side counts with the exponent {report.stance_weight:g}: {gain.mean:+.3f} ({gain.low:+.3f} to "
+        f"{gain.high:+.3f}) where one is asked; {len(report.doubts)} labels doubted, see report.html"
+    )
     typer.echo(f"calibration error {report.calibration_error:.3f}; {report.seconds / 60:.0f} minutes")
+
+
+def _read_time(text: str) -> float:
+    """Seconds of a time such as 45s, 90m or 1.5h."""
+    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
+    if found is None:
+        raise typer.BadParameter(f"--budget {text} is no time; give it as 45s, 90m or 1.5h")
+    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def train_stance(

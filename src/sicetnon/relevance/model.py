@@ -18,7 +18,7 @@ from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
 
 KIND = "model"
 ENCODER, TOKENIZER, LOCAL = "encoder.onnx", "tokenizer.json", "encoder"
-RANKER, PROPOSITIONS = "ranker.json", "propositions.jsonl"
+RANKER, PROPOSITIONS, STANCE_MODEL = "ranker.json", "propositions.jsonl", "stance-model.json"
 
 
 class KnownProposition(NamedTuple):
@@ -68,6 +68,13 @@ class RetrievalModel:
         with self._stored.naming_damage():
             tokenizer = self._stored.path(TOKENIZER).read_text(encoding="utf-8")
         return self._stored.path(ENCODER).read_bytes(), tokenizer
+
+    @property
+    def stance_model(self) -> str | None:
+        """The JSON of the stance model for the tuned encoder's vectors; None for the one that ships."""
+        if not self._stored.has(STANCE_MODEL):
+            return None
+        return self._stored.path(STANCE_MODEL).read_text(encoding="utf-8")
 
     def load_encoder(self) -> Encoder:
         """The tuned encoder."""

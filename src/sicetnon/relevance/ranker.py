@@ -37,6 +37,10 @@ class Ranker:
         probability: Floats = 1 / (1 + np.exp(-(self.slope * scores + self.intercept)))
         return probability
 
+    def with_stance(self, weight: float) -> Ranker:
+        """The same, with another stance weight."""
+        return Ranker(self._forest, slope=self.slope, intercept=self.intercept, stance_weight=weight)
+
     def to_json(self) -> str:
         """What ``from_json`` makes an equal ranker of."""
         fields = {

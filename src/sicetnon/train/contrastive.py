@@ -88,7 +88,7 @@ def mine_pairs(
 
 def count_steps(pairs: int, settings: TuningSettings) -> int:
     """How many steps the settings ask for."""
-    return max(1, round(settings.epochs * pairs / settings.batch))
+    return round(settings.epochs * max(pairs / settings.batch, 1))
 
 
 def tune_encoder(

@@ -40,6 +40,24 @@ class Labelled(NamedTuple):
     by_stance: dict[Stance, frozenset[int]]
 
 
+class LabelledQuery(NamedTuple):
+    """A proposition, by its number and its text, with what is on point for it where a stance is asked."""
+
+    proposition: int
+    text: str
+    stance: Stance
+    relevant: frozenset[int]
+
+
+def list_queries(labelled: Sequence[Labelled]) -> list[LabelledQuery]:
+    """The labelled queries, proposition by proposition."""
+    return [
+        LabelledQuery(number, known.proposition, stance, own)
+        for number, known in enumerate(labelled)
+        for stance, own in known.by_stance.items()
+    ]
+
+
 def read_texts(documents: Iterable[Document]) -> Texts:
     """Split the documents as an index does."""
     texts = Texts([], [], [], [], np.empty(0, np.int64), np.empty(0, np.int64), [])

@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from html import escape
 
-from sicetnon.train.report import CalibrationBin, Estimate, RetrievalReport
+from sicetnon.train.measuring import Estimate
+from sicetnon.train.report import CalibrationBin, RetrievalReport
 
 STYLE = """
 :root { color-scheme: light dark; --line: light-dark(#1d4e89, #8ab8ee); --soft: light-dark(#c9d6e6, #3a4a5e); }
@@ -25,6 +26,7 @@ def write_page(report: RetrievalReport) -> str:
     gains = [(name, left.gain) for name, left in report.ablation.items()]
     rows = [(name, f"{held.queries:,}", _tell(held.ndcg), f"{held.recall:.3f}") for name, held in report.slices.items()]
     left_out = [(name, f"{left.ndcg:.3f}", _tell(left.gain)) for name, left in report.ablation.items()]
+    doubts = [(held.proposition, str(held.stance), held.doc_id, f"{held.other:.2f}") for held in report.doubts]
     bins = [(f"{held.probability:.3f}", f"{held.relevant:.3f}", f"{held.candidates:,}") for held in report.calibration]
     return f"""<!doctype html>
 <html lang="en"><head><meta charset="utf-8"><meta name="viewport" content="width=device-width">
@@ -43,6 +45,11 @@ Intervals hold the mean with a chance of 95 in 100, by resampling propositions. 
 {report.calibration_error:.3f}.</p>
 {_plot_calibration(report.calibration)}
 {_table(("probability", "on point", "candidates"), bins)}
+<h2>Sides</h2>
+<p>Where a side is asked for, the probability of that side counts with the exponent {report.stance_weight:g}; what it
+gains in nDCG@10 on propositions left out: {_tell(report.stance_gain)}. Labels that the stance model doubts, the surest
+first:</p>
+{_table(("proposition", "labelled", "document", "probability of the other side"), doubts)}
 </body></html>
 """
 

@@ -4,20 +4,19 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
 
 from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.ranker import Ranker
-from sicetnon.train.labelled import Labelled
+from sicetnon.train.labelled import Labelled, list_queries
+from sicetnon.train.measuring import Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
+from sicetnon.train.sides import Doubt
 from sicetnon.types import Stance
 
-CUTOFF, DEEP = 10, 100
-RESAMPLES = 1_000
-LEVEL = 0.95
+DEEP = 100
 BINS = 10
 # What is taken away to see what it adds: the features that begin so.
 PARTS = {
@@ -30,15 +29,6 @@ PARTS = {
 }
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
-
-
-@dataclass(frozen=True, slots=True)
-class Estimate:
-    """A mean, and the interval that holds it with a chance of ``LEVEL``, by resampling propositions."""
-
-    mean: float
-    low: float
-    high: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,6 +63,8 @@ class RetrievalReport:
 
     ``slices`` are all queries, those of each stance, and those whose documents other propositions name ("seen") or
     none ("unseen"). ``calibration_error`` is the expected calibration error over ``BINS`` bins of equal width.
+    ``stance_gain`` is what the side adds where one is asked, with the exponent ``stance_weight``, or with the best one
+    where that is 0 because the gain may be luck.
     """
 
     propositions: int
@@ -80,15 +72,10 @@ class RetrievalReport:
     ablation: dict[str, Ablation]
     calibration: list[CalibrationBin]
     calibration_error: float
+    stance_weight: float
+    stance_gain: Estimate
+    doubts: list[Doubt]
     seconds: float
-
-
-class _Asked(NamedTuple):
-    """A labelled query: which proposition, which stance, how good its ranking is may be."""
-
-    proposition: int
-    stance: Stance
-    relevant: frozenset[int]
 
 
 def make_report(
@@ -99,26 +86,26 @@ def make_report(
     *,
     ranker: Ranker,
     settings: RankerSettings,
+    stance_gain: Estimate,
+    doubts: list[Doubt],
     seconds: float,
 ) -> RetrievalReport:
     """Measure the left-out scores, and those of rankers that are denied a part each.
 
     ``candidates``: the document ordinals of each proposition's candidates; ``left_out`` float64: their scores.
     """
-    asked = [
-        _Asked(index, stance, own) for index, known in enumerate(labelled) for stance, own in known.by_stance.items()
-    ]
-    best = _rank(described, candidates, left_out, DEEP)
+    asked = list_queries(labelled)
+    best = rank_candidates(described, candidates, left_out, DEEP)
     found = [len(query.relevant & set(best[query.proposition])) for query in asked]
     recall = np.array(found) / np.array([len(query.relevant) for query in asked])
-    values = _measure(asked, described, candidates, left_out)
+    values = measure_queries(asked, described, candidates, left_out)
     owners = np.array([query.proposition for query in asked])
     seen = _find_seen(labelled, described.folds)
     groups = {"all": np.ones(len(asked), np.bool_)}
     groups |= {f"stance {stance}": np.array([query.stance is stance for query in asked]) for stance in Stance}
     groups |= {"seen": seen[owners], "unseen": ~seen[owners]}
     slices = {
-        name: Slice(int(chosen.sum()), _estimate(values[chosen], owners[chosen]), float(recall[chosen].mean()))
+        name: Slice(int(chosen.sum()), estimate(values[chosen], owners[chosen]), float(recall[chosen].mean()))
         for name, chosen in groups.items()
         if chosen.any()
     }
@@ -128,8 +115,8 @@ def make_report(
         others[part] = fit_ranker(described, columns=kept, settings=settings)[1]
     ablation = {}
     for name, scores in others.items():
-        without = _measure(asked, described, candidates, scores)
-        ablation[name] = Ablation(float(without.mean()), _estimate(values - without, owners))
+        without = measure_queries(asked, described, candidates, scores)
+        ablation[name] = Ablation(float(without.mean()), estimate(values - without, owners))
     bins = _bin(ranker.probability(left_out), described.relevant)
     weights = np.array([held.candidates for held in bins]) / len(left_out)
     errors = np.array([abs(held.probability - held.relevant) for held in bins])
@@ -139,26 +126,11 @@ def make_report(
         ablation=ablation,
         calibration=bins,
         calibration_error=float(weights @ errors),
+        stance_weight=ranker.stance_weight,
+        stance_gain=stance_gain,
+        doubts=doubts,
         seconds=round(seconds, 1),
     )
-
-
-def _rank(described: Described, candidates: Sequence[Ints], scores: Floats, count: int) -> list[list[int]]:
-    """The best documents of each proposition by the scores of its candidates."""
-    ends = np.cumsum(described.counts)
-    orders = [np.argsort(-own, kind="stable")[:count] for own in np.split(scores, ends[:-1])]
-    return [own[order].tolist() for own, order in zip(candidates, orders, strict=True)]
-
-
-def _measure(asked: Sequence[_Asked], described: Described, candidates: Sequence[Ints], scores: Floats) -> Floats:
-    """nDCG@10 of each query with binary gains (Jaervelin and Kekaelaeinen 2002, section 2.2; over log2(rank + 1))."""
-    discounts = 1 / np.log2(np.arange(2, CUTOFF + 2))
-    best = _rank(described, candidates, scores, CUTOFF)
-    values = []
-    for query in asked:
-        hits = [document in query.relevant for document in best[query.proposition]]
-        values.append(float(discounts[: len(hits)][hits].sum() / discounts[: len(query.relevant)].sum()))
-    return np.array(values)
 
 
 def _find_seen(labelled: Sequence[Labelled], folds: Ints) -> npt.NDArray[np.bool_]:
@@ -173,19 +145,6 @@ def _find_seen(labelled: Sequence[Labelled], folds: Ints) -> npt.NDArray[np.bool
             for known, fold in zip(labelled, folds.tolist(), strict=True)
         ]
     )
-
-
-def _estimate(values: Floats, owners: Ints) -> Estimate:
-    """The mean of values, of which those of one owner stand or fall together."""
-    _, owner = np.unique(owners, return_inverse=True)
-    sums, counts = np.bincount(owner, values), np.bincount(owner)
-    chance = np.random.default_rng(0)
-    means = []
-    for _ in range(RESAMPLES):
-        drawn = chance.integers(len(sums), size=len(sums))
-        means.append(sums[drawn].sum() / counts[drawn].sum())
-    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
-    return Estimate(float(values.mean()), low, high)
 
 
 def _bin(probabilities: Floats, relevant: npt.NDArray[np.bool_]) -> list[CalibrationBin]:

@@ -10,10 +10,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import NamedTuple
 
@@ -27,7 +28,7 @@ from sicetnon.dense.encoder import EMBEDDED, Vectors
 from sicetnon.ingest import mean_vectors
 from sicetnon.relevance import KnownProposition, write_model
 from sicetnon.relevance.features import describe, join_signals, pick_scores
-from sicetnon.relevance.model import ENCODER, LOCAL, TOKENIZER
+from sicetnon.relevance.model import ENCODER, LOCAL, STANCE_MODEL, TOKENIZER
 from sicetnon.relevance.order import RANKED
 from sicetnon.relevance.signals import Sources, measure_signals
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder, select_top
@@ -36,25 +37,35 @@ from sicetnon.text import analyze
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningPair, TuningSettings, mine_pairs, tune_encoder
 from sicetnon.train.export import export_onnx
-from sicetnon.train.labelled import Labelled, Texts, deal_folds, label_propositions, read_texts
+from sicetnon.train.labelled import Labelled, Texts, deal_folds, label_propositions, list_queries, read_texts
 from sicetnon.train.page import write_page
 from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
 from sicetnon.train.report import RetrievalReport, make_report
+from sicetnon.train.sides import JUDGED, choose_judged, find_doubts, fit_stance_model, judge_candidates, weigh_stance
 from sicetnon.train.tunable import TunableEncoder, find_base
 from sicetnon.train.work import Arrays, Work
 from sicetnon.types import Document, Example
 
 MEMORY_FOLDS = 10
 HALVES = 2
+# What a training costs, as measured: tuning on a pair takes as long as encoding so many passages, all passages are
+# encoded once for each half and once before, and the ranker and its report are as long as another time or two.
+PAIR_COST, ENCODINGS, EPOCH_STEP = 11.0, 5.0, 0.25
+SPENT = 0.9  # of a budget
 Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """``base`` is the encoder to tune: "embedded" or a local sentence-transformers directory."""
+    """``base`` is the encoder to tune: "embedded" or a local sentence-transformers directory.
+
+    ``budget`` is how many seconds the training may take; tuning is shortened to keep it, never lengthened.
+    """
 
     base: str = EMBEDDED
+    budget: float | None = None
     tuning: TuningSettings = field(default_factory=TuningSettings)
     ranker: RankerSettings = field(default_factory=RankerSettings)
     seed: int = 0
@@ -98,14 +109,20 @@ def train_retrieval(
     lexical = _build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
     folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
     training = _Training(texts, labelled, folds, lexical, work, settings, report)
-    pairs = _mine(training)
+    pairs, encoding_seconds = _mine(training)
+    tuning = _fit_budget(settings, len(pairs), len(texts.passages), encoding_seconds)
+    training = training._replace(settings=replace(settings, tuning=tuning))
     halves = [
         work.once(f"half-{half}", lambda half=half: _describe_half(training, pairs, half))  # type: ignore[misc]
         for half in range(HALVES)
     ]
-    described, candidates = _join(halves, folds)
+    described, candidates, sides = _join(halves, folds)
     ranker, left_out = fit_ranker(described, settings=settings.ranker)
+    queries = list_queries(labelled)
+    weight, gain = weigh_stance(queries, described, candidates, ranker.probability(left_out), sides)
+    ranker = ranker.with_stance(weight)
     encoder = _tune(training, "encoder", pairs)
+    stance_model = fit_stance_model(encoder)
     made = make_report(
         labelled,
         described,
@@ -113,11 +130,14 @@ def train_retrieval(
         left_out,
         ranker=ranker,
         settings=settings.ranker,
+        stance_gain=gain,
+        doubts=find_doubts(queries, described, candidates, sides, texts.doc_ids),
         seconds=time.monotonic() - started,
     )
 
     def save(writer: DirectoryWriter) -> None:
         _save_encoder(encoder, writer)
+        writer.save_bytes(STANCE_MODEL, [stance_model.to_json().encode()])
         writer.save_bytes("report.json", [json.dumps(asdict(made), indent=2).encode()])
         writer.save_bytes("report.html", [write_page(made).encode()])
 
@@ -145,20 +165,36 @@ def _describe_training(texts: Texts, labelled: Sequence[Labelled], settings: Tra
     return {"version": __version__, "input": digest.hexdigest(), "settings": asdict(settings)}
 
 
-def _mine(training: _Training) -> list[TuningPair]:
-    """Pairs to tune on, by the vectors of the encoder as it is before."""
+def _mine(training: _Training) -> tuple[list[TuningPair], float]:
+    """Pairs to tune on, by the vectors of the encoder as it is before, and how long the passages took."""
     texts, labelled = training.texts, training.labelled
 
     def encode() -> Arrays:
         encoder = TunableEncoder(find_base(training.settings.base))
-        return {
-            "passages": _encode_passages(training, encoder, "passages before"),
-            "propositions": encoder.encode_queries([known.proposition for known in labelled]),
-        }
+        started = time.monotonic()
+        passages = _encode_passages(training, encoder, "passages before")
+        seconds = time.monotonic() - started
+        propositions = encoder.encode_queries([known.proposition for known in labelled])
+        return {"passages": passages, "propositions": propositions, "seconds": np.array(seconds)}
 
     before = training.work.once("before", encode)
     propositions, documents = [known.proposition for known in labelled], [known.documents for known in labelled]
-    return mine_pairs(propositions, documents, before["propositions"], before["passages"], texts.starts)
+    pairs = mine_pairs(propositions, documents, before["propositions"], before["passages"], texts.starts)
+    return pairs, float(before["seconds"])
+
+
+def _fit_budget(settings: TrainingSettings, pairs: int, passages: int, encoding_seconds: float) -> TuningSettings:
+    """The tuning that the budget leaves time for, judged by how long encoding all passages took.
+
+    Each pair is tuned on twice an epoch: for its half and for the encoder that is shipped.
+    """
+    tuning = settings.tuning
+    if settings.budget is None:
+        return tuning
+    left = SPENT * settings.budget - ENCODINGS * encoding_seconds
+    an_epoch = 2 * pairs * PAIR_COST * encoding_seconds / passages
+    epochs = math.floor(max(left, 0) / an_epoch / EPOCH_STEP) * EPOCH_STEP
+    return replace(tuning, epochs=min(epochs, tuning.epochs))
 
 
 def _tune(training: _Training, name: str, pairs: Sequence[TuningPair]) -> TunableEncoder:
@@ -186,7 +222,29 @@ def _describe_half(training: _Training, pairs: Sequence[TuningPair], half: int) 
         for fold in range(MEMORY_FOLDS)
         if fold % HALVES == half and (training.folds == fold).any()
     ]
-    return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    joined = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
+    return joined | (_judge_some(training, encoder, joined) if half == 0 else {})
+
+
+def _judge_some(training: _Training, encoder: TunableEncoder, described: Arrays) -> Arrays:
+    """The sides of the first candidates of some propositions: "sides" float64 [candidates, 2], NaN where not judged."""
+    chosen = choose_judged(training.labelled, described["propositions"], seed=training.settings.seed)
+    starts = np.cumsum(described["counts"]) - described["counts"]
+    places = [
+        (index, np.arange(start, start + min(count, JUDGED)))
+        for index, start, count in zip(described["propositions"].tolist(), starts, described["counts"], strict=True)
+        if index in set(chosen.tolist())
+    ]
+    judged = [(index, described["candidates"][cells]) for index, cells in places]
+    sides = np.full((len(described["candidates"]), 2), np.nan)
+    if judged:
+        training.progress("sides", 0, len(judged))
+        for (_, cells), told in zip(
+            places, judge_candidates(encoder, training.texts, training.labelled, judged), strict=True
+        ):
+            sides[cells] = told
+        training.progress("sides", len(judged), len(judged))
+    return {"sides": sides}
 
 
 def _describe_fold(training: _Training, fold: int, passages: Vectors, vectors: Vectors) -> Arrays:
@@ -262,21 +320,24 @@ def _encode_passages(training: _Training, encoder: TunableEncoder, step: str) ->
     return encoder.encode_documents(training.texts.passages, count)
 
 
-def _join(halves: Sequence[Arrays], folds: Ints) -> tuple[Described, list[Ints]]:
-    """All propositions in their order, from the halves: what was described, and the candidates of each."""
-    parts: dict[int, tuple[npt.NDArray[np.float64], npt.NDArray[np.bool_], Ints]] = {}
+def _join(halves: Sequence[Arrays], folds: Ints) -> tuple[Described, list[Ints], Floats]:
+    """All propositions in their order, from the halves: what was described, the candidates of each, their sides."""
+    parts: dict[int, Arrays] = {}
     for half in halves:
+        cells = {name: half[name] for name in ("features", "relevant", "candidates")}
+        cells["sides"] = half.get("sides", np.full((len(half["candidates"]), 2), np.nan))
         ends = np.cumsum(half["counts"])
         for index, start, end in zip(half["propositions"].tolist(), ends - half["counts"], ends, strict=True):
-            parts[index] = (half["features"][start:end], half["relevant"][start:end], half["candidates"][start:end])
+            parts[index] = {name: values[start:end] for name, values in cells.items()}
     ordered = [parts[index] for index in range(len(parts))]
+    candidates = [part["candidates"] for part in ordered]
     described = Described(
-        np.concatenate([features for features, _, _ in ordered]),
-        np.concatenate([relevant for _, relevant, _ in ordered]),
-        np.array([len(candidates) for _, _, candidates in ordered]),
+        np.concatenate([part["features"] for part in ordered]),
+        np.concatenate([part["relevant"] for part in ordered]),
+        np.array([len(own) for own in candidates]),
         folds,
     )
-    return described, [candidates for _, _, candidates in ordered]
+    return described, candidates, np.concatenate([part["sides"] for part in ordered])
 
 
 def _save_encoder(encoder: TunableEncoder, writer: DirectoryWriter) -> None:

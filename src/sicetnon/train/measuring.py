@@ -1,0 +1,60 @@
+"""Measures of labelled queries, and how far chance may have moved them."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.train.labelled import LabelledQuery
+from sicetnon.train.ranker import Described
+
+CUTOFF = 10
+RESAMPLES = 1_000
+LEVEL = 0.95
+Floats = npt.NDArray[np.float64]
+Ints = npt.NDArray[np.int64]
+
+
+@dataclass(frozen=True, slots=True)
+class Estimate:
+    """A mean, and the interval that holds it with a chance of ``LEVEL``, by resampling propositions."""
+
+    mean: float
+    low: float
+    high: float
+
+
+def rank_candidates(described: Described, candidates: Sequence[Ints], scores: Floats, count: int) -> list[list[int]]:
+    """The best documents of each proposition by the scores of its candidates."""
+    ends = np.cumsum(described.counts)
+    orders = [np.argsort(-own, kind="stable")[:count] for own in np.split(scores, ends[:-1])]
+    return [own[order].tolist() for own, order in zip(candidates, orders, strict=True)]
+
+
+def measure_queries(
+    queries: Sequence[LabelledQuery], described: Described, candidates: Sequence[Ints], scores: Floats
+) -> Floats:
+    """nDCG@10 of each query with binary gains (Jaervelin and Kekaelaeinen 2002, section 2.2; over log2(rank + 1))."""
+    discounts = 1 / np.log2(np.arange(2, CUTOFF + 2))
+    best = rank_candidates(described, candidates, scores, CUTOFF)
+    values = []
+    for query in queries:
+        hits = [document in query.relevant for document in best[query.proposition]]
+        values.append(float(discounts[: len(hits)][hits].sum() / discounts[: len(query.relevant)].sum()))
+    return np.array(values)
+
+
+def estimate(values: Floats, owners: Ints) -> Estimate:
+    """The mean of values, of which those of one owner stand or fall together."""
+    _, owner = np.unique(owners, return_inverse=True)
+    sums, counts = np.bincount(owner, values), np.bincount(owner)
+    chance = np.random.default_rng(0)
+    means = []
+    for _ in range(RESAMPLES):
+        drawn = chance.integers(len(sums), size=len(sums))
+        means.append(sums[drawn].sum() / counts[drawn].sum())
+    low, high = np.quantile(means, [(1 - LEVEL) / 2, (1 + LEVEL) / 2]).tolist()
+    return Estimate(float(values.mean()), low, high)
