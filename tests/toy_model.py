@@ -42,6 +42,7 @@ class ToyModel:
     ranker: Ranker
     onnx: tuple[bytes, str] | None = None
     fingerprint: str = "toy 1"
+    stance_model: str | None = None
 
     def load_encoder(self) -> Any:
         """Give the encoder."""

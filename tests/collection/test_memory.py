@@ -20,6 +20,7 @@ from sicetnon.errors import IndexDamaged, ModelError, SicetnonError
 from sicetnon.ingest import build_index
 from sicetnon.relevance import KnownProposition
 from sicetnon.search import Searcher
+from sicetnon.stance import StanceModel
 from sicetnon.storage import StoredDirectory
 from sicetnon.text import analyze
 from sicetnon.types import Document, Query
@@ -55,6 +56,20 @@ def test_by_hand(tmp_path: Path, cheap_encoder: Any) -> None:
     assert not collection.lexical.scores(analyze("vehicles")).any()
     assert collection.ranker == make_ranker().to_json()
     assert StoredDirectory.open(tmp_path / "index", kind="legal").setting("model") == "toy 1"
+
+
+def test_stance_model_of_the_model(tmp_path: Path, cheap_encoder: Any) -> None:
+    """A model's stance model is kept, unless the build names another."""
+    bundled = StanceModel.bundled()
+    own, given = (
+        StanceModel(bundled.evidence_weights, bundled.side_mean, bundled.side_scale, bundled.side_weights, temperature)
+        for temperature in (2.0, 3.0)
+    )
+    build(tmp_path / "index", cheap_encoder, stance_model=own.to_json())
+    assert Collection.open(tmp_path / "index").stance_model == own.to_json()
+    model = ToyModel(cheap_encoder, KNOWN, make_ranker(), stance_model=own.to_json())
+    build_index(DOCUMENTS, tmp_path / "index", model=model, stance_model=given)  # type: ignore[arg-type]
+    assert Collection.open(tmp_path / "index").stance_model == given.to_json()
 
 
 def test_without_a_model(small_index: Path) -> None:

@@ -14,7 +14,8 @@ from toy_model import make_ranker
 from sicetnon.dense.embedded import read_tokenizer
 from sicetnon.errors import IndexDamaged, IndexForeign, IndexNotFound, ModelError, SicetnonError
 from sicetnon.relevance import KnownProposition, RetrievalModel, write_model
-from sicetnon.relevance.model import ENCODER, PROPOSITIONS, RANKER, TOKENIZER
+from sicetnon.relevance.model import ENCODER, PROPOSITIONS, RANKER, STANCE_MODEL, TOKENIZER
+from sicetnon.stance import StanceModel
 from sicetnon.storage import DirectoryWriter, StoredDirectory
 
 KNOWN = [KnownProposition("Ä line\u2028 and a \n break.", ("a", "b")), KnownProposition("Another.", ("c",))]
@@ -27,6 +28,7 @@ def write(path: Path, *, encoder: bytes = PLACEHOLDER, seed: int = 0, known: Any
     def save(writer: DirectoryWriter) -> None:
         writer.save_bytes(ENCODER, [encoder])
         writer.save_bytes(TOKENIZER, [read_tokenizer().encode()])
+        writer.save_bytes(STANCE_MODEL, [StanceModel.bundled().to_json().encode()])
         writer.save_bytes("report.json", [report])
 
     write_model(path, ranker=make_ranker(seed=seed), propositions=known, save_more=save, settings={"base": "embedded"})
@@ -39,6 +41,7 @@ def test_round_trip(tmp_path: Path) -> None:
     assert model.propositions == KNOWN
     assert model.ranker.to_json() == make_ranker().to_json()
     assert model.onnx == (PLACEHOLDER, read_tokenizer())
+    assert model.stance_model == StanceModel.bundled().to_json()
     assert StoredDirectory.open(tmp_path / "model", kind="model").counts == {"propositions": 2}
 
 
@@ -89,7 +92,7 @@ def test_flipped_bytes(tmp_path: Path) -> None:
     """Whatever byte is flipped, the model opens or says in one line why not; verify sees it."""
     path = write(tmp_path / "model")
     chance = np.random.default_rng(3)
-    for name in (RANKER, PROPOSITIONS, TOKENIZER):
+    for name in (RANKER, PROPOSITIONS, TOKENIZER, STANCE_MODEL):
         (file,) = path.glob(f"generation-*/{name}")
         whole = file.read_bytes()
         for at in [0, len(whole) - 1, *chance.integers(0, len(whole), 30).tolist()]:
@@ -98,7 +101,9 @@ def test_flipped_bytes(tmp_path: Path) -> None:
                 altered[at] ^= 1 << bit
                 file.write_bytes(altered)
                 with suppress(SicetnonError):
-                    assert RetrievalModel.open(path).onnx
+                    model = RetrievalModel.open(path)
+                    assert model.onnx
+                    assert model.stance_model
                 with pytest.raises(IndexDamaged, match=name):
                     StoredDirectory.open(path, kind="model").verify()
         file.write_bytes(whole)

@@ -14,7 +14,7 @@ from toy_model import ToyModel, make_corpus, make_ranker
 
 from sicetnon.collection import Collection, Memory
 from sicetnon.ingest import build_index, document_terms
-from sicetnon.relevance.features import FEATURES, describe, pick_scores, standardise
+from sicetnon.relevance.features import FEATURES, describe, join_signals, pick_scores, standardise
 from sicetnon.relevance.signals import BM25, Sources, _measure_memory, measure_signals
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder
 from sicetnon.text import analyze
@@ -89,6 +89,19 @@ def test_expanded_words(toy: tuple[Collection, list[Any], list[Any]], tmp_path: 
     assert measured["expanded words"].tolist() != measured["words"].tolist()
 
 
+def test_passages(toy: tuple[Collection, list[Any], list[Any]], cheap_encoder: Any) -> None:
+    """Of each document the best passage, the last one, and the document's own vector."""
+    sources = Sources.of(toy[0])
+    asked = cheap_encoder.encode_queries(["A ship."])
+    measured = measure_signals(sources, ["A ship."], asked)
+    ends = [*sources.starts[1:].tolist(), len(sources.passages)]
+    for document, (start, end) in enumerate(zip(sources.starts.tolist(), ends, strict=True)):
+        cosines = (sources.passages[start:end] @ asked[0]).tolist()
+        assert measured["passage"][0, document] == pytest.approx(max(cosines), abs=1e-5)
+        assert measured["last passage"][0, document] == pytest.approx(cosines[-1], abs=1e-5)
+        assert measured["document"][0, document] == pytest.approx(sources.documents[document] @ asked[0], abs=1e-5)
+
+
 def test_block(toy: tuple[Collection, list[Any], list[Any]], cheap_encoder: Any) -> None:
     """A proposition's signals are the same bits alone and anywhere in a full block."""
     collection, _, propositions = toy
@@ -107,7 +120,7 @@ def test_no_memory(toy: tuple[Collection, list[Any], list[Any]], cheap_encoder: 
     """Without a memory there are the signals of words and vectors alone."""
     sources = Sources.of(toy[0])._replace(memory=None)
     measured = measure_signals(sources, ["A ship."], cheap_encoder.encode_queries(["A ship."]))
-    assert sorted(measured) == ["document", "passage", "words"]
+    assert sorted(measured) == ["document", "last passage", "passage", "words"]
 
 
 def test_standardise_by_hand() -> None:
@@ -123,31 +136,66 @@ def test_standardise_constant_rows(value: float, length: int) -> None:
     assert standardise(np.full((2, length), value, np.float32)).tolist() == [[0.0] * length] * 2
 
 
+def test_join_by_hand() -> None:
+    """The nearest proposition lifts a document's passage where it is nearer, by a share of what it is nearer by."""
+    rows = {"passage": [0.5, 0.5, 0.25], "nearest": [0.75, 0.25, 0.0]}
+    joined = join_signals({name: np.array([row], np.float32) for name, row in rows.items()})
+    assert joined["lift"].tolist() == [[0.25, 0, 0]]
+    assert joined["joined"][0].tolist() == pytest.approx([0.5 + 0.6 * 0.25, 0.5, 0.25])
+    assert joined["passage"].tolist() == [rows["passage"]]
+
+
 def test_describe_by_hand() -> None:
     """The second proposition of a block, two documents, candidates in the order given."""
     rows = {
         "words": [0, 2],
         "passage": [0.25, 0.75],
+        "last passage": [0.25, 0.5],
         "document": [0.5, 0.5],
         "expanded words": [1, 3],
-        "nearest": [0, 0.5],
-        "nearest two": [0, 0.25],
-        "known": [0, 3],
+        "nearest": [0.5, 0.25],
+        "nearest two": [0.25, 0.25],
+        "known": [1, 3],
     }
-    signals = {name: np.array([[9, 7], row], np.float32) for name, row in rows.items()}
-    picked = pick_scores(signals)[1]
-    assert picked.tolist() == pytest.approx([-3, 3])  # 0.5 + 1 + 0 + 1 + 0.5 of standard scores of -1 and 1
-    described = describe(signals, 1, picked, np.array([1, 0]))
+    joined = join_signals({name: np.array([[9, 7], row], np.float32) for name, row in rows.items()})
+    picked = pick_scores(joined)[1]
+    assert picked.tolist() == pytest.approx([-1.3, 1.3])  # 1 joined + 0.5 document + 0.3 words of -1, 0 or 1 each
+    described = describe(joined, 1, picked, np.array([1, 0]))
     best, other = (dict(zip(FEATURES, row, strict=True)) for row in described.tolist())
-    shared = {"document, standard score": 0, "document": 0.5, "passage, best of all": 0.75, "nearest, best of all": 0.5}
-    standard = ("words", "passage", "expanded words", "nearest", "nearest two")
+    standard = ("words", "expanded words", "passage", "last passage", "joined")
+    ranked = ("words", "passage", "joined")
+    shared = {
+        "document, standard score": 0,
+        "document": 0.5,
+        "document, below the best": 0,
+        "document, log of the rank": 0,
+        "passage, best of all": 0.75,
+        "nearest, best of all": 0.5,
+        "joined, best of all": 0.75,
+        "nearest two": 0.25,
+    }
     assert best == pytest.approx(
-        {"sum": 3, "passage": 0.75, "nearest": 0.5, "nearest two": 0.25, "propositions known": np.log(4), **shared}
+        {"sum": 1.3, "passage": 0.75, "last passage": 0.5, "nearest": 0.25, "lift": 0, "joined": 0.75, **shared}
         | {f"{name}, standard score": 1 for name in standard}
-        | {f"{name}, below the best": 0 for name in ("passage", "nearest", "expanded words")}
+        | {f"{name}, below the best": 0 for name in ("words", "expanded words", "passage", "joined")}
+        | {f"{name}, log of the rank": 0 for name in ranked}
+        | {"nearest, below the best": -0.25, "known propositions": np.log(4)}
     )
     assert other == pytest.approx(
-        {"sum": -3, "passage": 0.25, "nearest": 0, "nearest two": 0, "propositions known": 0, **shared}
+        {"sum": -1.3, "passage": 0.25, "last passage": 0.25, "nearest": 0.5, "lift": 0.25, "joined": 0.4, **shared}
         | {f"{name}, standard score": -1 for name in standard}
-        | {"passage, below the best": -0.5, "nearest, below the best": -0.5, "expanded words, below the best": -2}
+        | {f"{name}, below the best": -2 for name in ("words", "expanded words")}
+        | {"passage, below the best": -0.5, "nearest, below the best": 0, "joined, below the best": -0.35}
+        | {f"{name}, log of the rank": np.log(2) for name in ranked}
+        | {"known propositions": np.log(2)}
     )
+
+
+@given(st.lists(st.integers(0, 4), min_size=1, max_size=30))
+def test_ranks_against_the_oracle(values: list[int]) -> None:
+    """A document's rank counts those that are better; equal ones share it."""
+    names = ("words", "passage", "last passage", "document", "expanded words", "nearest", "nearest two", "known")
+    joined = join_signals({name: np.array([values], np.float32) for name in names})
+    described = describe(joined, 0, pick_scores(joined)[0], np.arange(len(values)))
+    expected = [np.log1p(sum(other > value for other in values)) for value in values]
+    assert described[:, FEATURES.index("words, log of the rank")].tolist() == pytest.approx(expected)

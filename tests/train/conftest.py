@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,12 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Have products taken in float32 on every processor."""
+def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+    """Have products taken in float32 on every processor, by one thread: no core waits for another."""
+    import torch
+
     monkeypatch.setattr("sicetnon.train.tunable._has_bfloat16", lambda: False)
+    threads = torch.get_num_threads()
+    torch.set_num_threads(1)
+    yield
+    torch.set_num_threads(threads)

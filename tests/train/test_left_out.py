@@ -86,6 +86,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         monkeypatch.setattr(retrieval, "find_base", Path)
         monkeypatch.setattr(retrieval, "tune_encoder", tune)
         monkeypatch.setattr(retrieval, "fit_ranker", stop)
+        monkeypatch.setattr(retrieval, "choose_judged", lambda *_, **__: np.empty(0, np.int64))
         digest = hashlib.sha256(repr(examples).encode()).hexdigest()[:8]
         with pytest.raises(Stopped):
             train_retrieval(DOCUMENTS, examples, tmp_path / digest)

@@ -74,7 +74,8 @@ class RetrievalModel:
         """The JSON of the stance model for the tuned encoder's vectors; None for the one that ships."""
         if not self._stored.has(STANCE_MODEL):
             return None
-        return self._stored.path(STANCE_MODEL).read_text(encoding="utf-8")
+        with self._stored.naming_damage():
+            return self._stored.path(STANCE_MODEL).read_text(encoding="utf-8")
 
     def load_encoder(self) -> Encoder:
         """The tuned encoder."""
