@@ -59,6 +59,8 @@ def build(
 
     judging = _read_stance_model(stance_model)
     trained = RetrievalModel.open(model) if model else None
+    if trained and encoder != EMBEDDED:
+        sys.stderr.write(f"note: the encoder of {model} is used, not {encoder}\n")
     documents: Iterable[Document] = read_documents(corpus)
     chosen = None
     if encoder == EMBEDDED and try_encoder is not None and trained is None:
