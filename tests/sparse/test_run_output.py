@@ -359,3 +359,12 @@ print(json.dumps(sorted(set(sys.modules) - before)))
     ) == set()
     foreign = {name.partition(".")[0] for name in loaded} - set(sys.stdlib_module_names)
     assert foreign <= {"sicetnon", "numpy"}
+
+
+@pytest.mark.parametrize("name", ["results.jsonl", "manifest.json", "generation-000001/segment-000001/postings.npy"])
+def test_results_do_not_go_into_the_index(index_dir: Path, queries: Path, name: str) -> None:
+    """A path within the index is refused, and nothing there is touched."""
+    before = {path: path.read_bytes() for path in index_dir.rglob("*") if path.is_file()}
+    with pytest.raises(InputError, match="in the index"):
+        search_file(index_dir, queries, index_dir / name)
+    assert {path: path.read_bytes() for path in index_dir.rglob("*") if path.is_file()} == before
