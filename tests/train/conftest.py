@@ -18,13 +18,14 @@ def bert(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return make_bert(tmp_path_factory.mktemp("bert"), WORDS)
 
 
-@pytest.fixture
-def exact(monkeypatch: pytest.MonkeyPatch) -> Iterator[None]:
+@pytest.fixture(scope="module")
+def exact() -> Iterator[None]:
     """Have products taken in float32 on every processor, by one thread: no core waits for another."""
     import torch
 
-    monkeypatch.setattr("sicetnon.train.tunable._has_bfloat16", lambda: False)
     threads = torch.get_num_threads()
     torch.set_num_threads(1)
-    yield
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr("sicetnon.train.tunable._has_bfloat16", lambda: False)
+        yield
     torch.set_num_threads(threads)
