@@ -146,6 +146,15 @@ class TestTuning:
         """No epoch leaves the weights as they were."""
         assert same(tune(TunableEncoder(bert), settings=TuningSettings(epochs=0)), TunableEncoder(bert))
 
+    def test_killed_write_of_a_checkpoint(self, bert: Path, tmp_path: Path) -> None:
+        """Half a checkpoint is not read, and does not stand in the way of the next one."""
+        (tmp_path / "c.unfinished").write_bytes(b"half")
+        told: list[int] = []
+        checkpoint = Checkpoint(tmp_path / "c.safetensors", seconds_between=0)
+        tune(TunableEncoder(bert), checkpoint=checkpoint, progress=lambda done, _: told.append(done))
+        assert told[0] == 1
+        assert [path.name for path in tmp_path.iterdir()] == ["c.safetensors"]
+
     def test_checkpoint_now_and_then(self, bert: Path, tmp_path: Path) -> None:
         """Nothing is written before its time has come."""
         tune(TunableEncoder(bert), checkpoint=Checkpoint(tmp_path / "c"))
