@@ -45,6 +45,14 @@ class TestFitting:
 
     pytestmark = needs_lightgbm
 
+    @pytest.fixture(autouse=True)
+    def one_thread(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Grow trees by one thread, since several wait for one another where other programs use the cores."""
+        import lightgbm
+
+        train = lightgbm.train
+        monkeypatch.setattr(lightgbm, "train", lambda given, *rest: train(given | {"num_threads": 1}, *rest))
+
     @pytest.mark.parametrize("leaves", [2, 7, 31])
     def test_trees_are_the_librarys(self, leaves: int) -> None:
         """The forest says what the booster says, on what it was grown on and on what it was not."""
