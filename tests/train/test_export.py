@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import shutil
 import sys
 from pathlib import Path
 
@@ -86,6 +87,19 @@ class TestOnnx:
         assert not tuned.pools_mean
         with pytest.raises(ModelError, match="expected a BERT with the mean over its tokens"):
             export_onnx(tuned)
+
+    def test_prompt_before_queries(self, bert: Path, tmp_path: Path) -> None:
+        """A BERT that wants words before a query is refused: its ONNX would be asked without them."""
+        shutil.copytree(bert, tmp_path / "model")
+        settings = tmp_path / "model" / "config_sentence_transformers.json"
+        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"prompts": {"query": "police: "}}))
+        tuned = TunableEncoder(tmp_path / "model")
+        assert not tuned.pools_mean
+        with pytest.raises(ModelError, match="keep it as a sentence-transformers directory"):
+            export_onnx(tuned)
+        tuned.save(tmp_path / "saved")
+        loaded = load_encoder(str(tmp_path / "saved"))
+        assert loaded.encode_queries(TEXTS) == pytest.approx(tuned.encode_queries(TEXTS), abs=1e-5)
 
 
 class TestTunable:

@@ -37,10 +37,10 @@ class TunableEncoder(LocalEncoder):
 
     @property
     def pools_mean(self) -> bool:
-        """Whether a vector is the mean over the tokens, scaled to length 1, and no more is done to it."""
+        """Whether a vector is the mean over the tokens of the text alone: no prompt, and nothing done to it after."""
         kinds = [type(module).__name__ for module in self._model]
         plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
-        return plain and getattr(self._model[1], "pooling_mode", None) == "mean"
+        return plain and not self._query_prompt and getattr(self._model[1], "pooling_mode", None) == "mean"
 
     @property
     def tokenizer_json(self) -> str:
