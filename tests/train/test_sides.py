@@ -59,6 +59,13 @@ def test_side_that_tells_nothing() -> None:
         assert weigh_stance(*make_case(told=told))[0] == 0
 
 
+def test_gain_that_may_be_luck() -> None:
+    """What few propositions gain does not make the side count, where it may be luck; the gain is told."""
+    weight, gain = weigh_stance(*make_case(told=0.02, judged=4))
+    assert weight == 0
+    assert gain.low < 0 < gain.mean
+
+
 def test_side_that_nobody_told() -> None:
     """Where no proposition was judged, or none is asked for a side, it does not count."""
     assert weigh_stance(*make_case(told=0.6, judged=0))[0] == 0
