@@ -34,7 +34,7 @@ MAY_IMPORT: dict[str, set[str]] = {
     "relevance": {"types", "errors", "text", "dense", *INDEXES},
     "ingest": {*BELOW, "corpora", "text", "dense", "stance", *INDEXES, "relevance"},
     "search": {*BELOW, "corpora", "text", "dense", "stance", *INDEXES, "relevance"},
-    "train": {*BELOW, "corpora", "text", "dense", "stance", *INDEXES, "relevance", "ingest", "search"},
+    "train": {*BELOW, VERSION, "corpora", "text", "dense", "stance", *INDEXES, "relevance", "ingest", "search"},
     "evaluate": {*BELOW, "corpora"},
     "serve": {
         *BELOW,

@@ -14,7 +14,15 @@ import pytest
 from tiny_models import END, make_qwen3, needs_torch
 
 from sicetnon.dense import load_encoder
-from sicetnon.dense.local import BATCH, INSTRUCTION, MAX_TOKENS, SAMPLE_BYTES, SAMPLES, LocalEncoder, _fingerprint
+from sicetnon.dense.local import (
+    BATCH,
+    INSTRUCTION,
+    MAX_TOKENS,
+    SAMPLE_BYTES,
+    SAMPLES,
+    LocalEncoder,
+    fingerprint_directory,
+)
 from sicetnon.errors import MissingExtra, ModelError
 
 TEXTS = ["The police may not search a phone.", "No.", "The contract is void " * 20]
@@ -162,6 +170,7 @@ def test_fingerprint_of_large_files(tmp_path: Path) -> None:
     """Of a file too large to be read whole, a byte near the start or in a block further on makes another model."""
     path = tmp_path / "model"
     path.mkdir()
+    (path / "modules.json").write_text("[]")
     raw = bytearray(range(256)) * (SAMPLES * SAMPLE_BYTES // 128)  # twice what is read
     fingerprints = set()
     for place in (None, 0, 100, SAMPLE_BYTES - 1, len(raw) // SAMPLES, len(raw) - len(raw) // SAMPLES):
@@ -169,12 +178,12 @@ def test_fingerprint_of_large_files(tmp_path: Path) -> None:
         if place is not None:
             changed[place] ^= 1
         (path / "model.safetensors").write_bytes(changed)
-        fingerprints.add(_fingerprint(path))
+        fingerprints.add(fingerprint_directory(path))
     (path / "model.safetensors").write_bytes(raw + b"\0")
-    fingerprints.add(_fingerprint(path))
+    fingerprints.add(fingerprint_directory(path))
     assert len(fingerprints) == 7
     (path / "model.safetensors").write_bytes(raw)
-    assert _fingerprint(path) in fingerprints
+    assert fingerprint_directory(path) in fingerprints
 
 
 @pytest.mark.parametrize("name", ["absent", ".", ""])

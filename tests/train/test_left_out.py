@@ -84,6 +84,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
 
         monkeypatch.setattr(retrieval, "TunableEncoder", FakeEncoder)
         monkeypatch.setattr(retrieval, "find_base", Path)
+        monkeypatch.setattr(retrieval, "fingerprint_directory", str)
         monkeypatch.setattr(retrieval, "tune_encoder", tune)
         monkeypatch.setattr(retrieval, "fit_ranker", stop)
         monkeypatch.setattr(retrieval, "choose_judged", lambda *_, **__: np.empty(0, np.int64))

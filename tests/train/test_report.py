@@ -56,9 +56,9 @@ def denied(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
     def fit(described: Described, *, columns: np.ndarray, settings: Any) -> Any:
         assert settings == RankerSettings()
         asked.append({name for number, name in enumerate(FEATURES) if number not in columns})
-        return None, described.features[:, 0]
+        return described.features[:, 0]
 
-    monkeypatch.setattr(report, "fit_ranker", fit)
+    monkeypatch.setattr(report, "score_left_out", fit)
     return asked
 
 

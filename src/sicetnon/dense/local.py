@@ -36,15 +36,10 @@ class LocalEncoder:
             ModelError: there is none, or it does not load.
             MissingExtra: sentence-transformers is not installed.
         """
-        if not (path / "modules.json").is_file():
-            raise ModelError(
-                f"{path} holds no modules.json",
-                expected="a sentence-transformers model directory",
-                remedy='name a local model directory, or "embedded" for the one that ships with Sicetnon',
-            )
+        fingerprint = fingerprint_directory(path)
         self._model = _load(path, for_training=for_training)
         self.name = str(path.resolve())
-        self.fingerprint = _fingerprint(path)
+        self.fingerprint = fingerprint
         self.dimensions = int(self._model.get_embedding_dimension() or 0)
         self._model.max_seq_length = min(MAX_TOKENS, self._model.max_seq_length or MAX_TOKENS)
         self._query_prompt = str(self._model.prompts.get("query") or "")
@@ -137,11 +132,20 @@ def _ensure_end(tokenizer: Any, path: Path) -> None:
         )
 
 
-def _fingerprint(path: Path) -> str:
+def fingerprint_directory(path: Path) -> str:
     """Digest of every file's name and size and of ``SAMPLES`` blocks spread over it, which is all of a small file.
 
     A gigabyte of weights is not read whole at every start; training moves every block of them.
+
+    Raises:
+        ModelError: it is no sentence-transformers model.
     """
+    if not (path / "modules.json").is_file():
+        raise ModelError(
+            f"{path} holds no modules.json",
+            expected="a sentence-transformers model directory",
+            remedy='name a local model directory, or "embedded" for the one that ships with Sicetnon',
+        )
     digest = hashlib.sha256()
     for file in sorted(p for p in path.rglob("*") if p.is_file()):
         size = file.stat().st_size

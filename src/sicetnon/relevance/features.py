@@ -43,8 +43,9 @@ def join_signals(signals: Signals) -> Signals:
 def standardise(signal: npt.NDArray[np.floating]) -> Floats:
     """Bring each row to mean 0 and standard deviation 1; a row of equal values becomes 0."""
     values = np.ascontiguousarray(signal, np.float64)
-    deviation = values.std(axis=1, keepdims=True)
-    standard: Floats = (values - values.mean(axis=1, keepdims=True)) / np.where(deviation > 0, deviation, 1)
+    differs = values.max(axis=1, keepdims=True) > values.min(axis=1, keepdims=True)
+    deviation = np.where(differs, values.std(axis=1, keepdims=True), 1)
+    standard: Floats = np.where(differs, (values - values.mean(axis=1, keepdims=True)) / deviation, 0)
     return standard
 
 

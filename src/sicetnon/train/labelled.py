@@ -62,12 +62,18 @@ def read_texts(documents: Iterable[Document]) -> Texts:
     """Split the documents as an index does."""
     texts = Texts([], [], [], [], np.empty(0, np.int64), np.empty(0, np.int64), [])
     counts = []
+    known: set[str] = set()
     for document in documents:
         spans = split_sentences(document.text)
         if not spans:
             raise InputError(
                 f'document "{document.doc_id}" without text', expected="some text", remedy="leave the document out"
             )
+        if document.doc_id in known:
+            raise InputError(
+                f'doc_id "{document.doc_id}" twice', expected="each document once", remedy="remove one of the two"
+            )
+        known.add(document.doc_id)
         passages = [span.of(document.text) for span in split_passages(document.text, spans, max_words=PASSAGE_WORDS)]
         texts.doc_ids.append(document.doc_id)
         texts.texts.append(document.text)

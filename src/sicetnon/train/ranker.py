@@ -22,6 +22,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
+LEFT_OUT_TOGETHER = 5  # groups of folds: each group costs growing all trees again
 CALIBRATION_PENALTY = 1e-6  # a curve of two numbers needs none; above 0 it has one minimum
 
 
@@ -49,26 +50,34 @@ class RankerSettings:
     seed: int = 0
 
 
-def fit_ranker(
-    described: Described, *, columns: Ints | None = None, settings: RankerSettings | None = None
-) -> tuple[Ranker, Floats]:
-    """A ranker of all propositions, and the scores of those that left each proposition's fold out: float64 [n].
+def fit_ranker(described: Described, *, settings: RankerSettings | None = None) -> tuple[Ranker, Floats]:
+    """A ranker of all propositions, and the scores of those that left each proposition out: float64 [n].
 
-    ``columns``: the features that may be used, all if None. The curve of probabilities is fitted on the scores of
-    the left out; the stance counts nothing yet.
+    The curve of probabilities is fitted on the scores of the left out; the stance counts nothing yet.
 
     Raises:
         MissingExtra: LightGBM is not installed.
     """
-    settings = settings or RankerSettings()
-    owners = np.repeat(described.folds, described.counts)
-    left_out = np.zeros(len(owners))
-    for fold in np.unique(described.folds).tolist():
-        grown = _grow(described, described.folds != fold, columns, settings)
-        left_out[owners == fold] = grown.predict(described.features[owners == fold])
-    forest = _grow(described, np.ones(len(described.folds), np.bool_), columns, settings)
+    left_out = score_left_out(described, settings=settings)
+    forest = _grow(described, np.ones(len(described.folds), np.bool_), None, settings or RankerSettings())
     slope, intercept = fit_curve(left_out, described.relevant)
     return Ranker(forest, slope=slope, intercept=intercept, stance_weight=0.0), left_out
+
+
+def score_left_out(
+    described: Described, *, columns: Ints | None = None, settings: RankerSettings | None = None
+) -> Floats:
+    """The scores of each proposition's candidates by trees that had not seen its fold: float64 [n].
+
+    ``columns``: the features that may be used, all if None. Folds are left out some at a time.
+    """
+    groups = described.folds % LEFT_OUT_TOGETHER
+    owners = np.repeat(groups, described.counts)
+    left_out = np.zeros(len(owners))
+    for group in np.unique(groups).tolist():
+        grown = _grow(described, groups != group, columns, settings or RankerSettings())
+        left_out[owners == group] = grown.predict(described.features[owners == group])
+    return left_out
 
 
 def fit_curve(scores: Floats, relevant: Flags) -> tuple[float, float]:

@@ -12,7 +12,7 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.ranker import Ranker
 from sicetnon.train.labelled import Labelled, list_queries
 from sicetnon.train.measuring import Estimate, estimate, measure_queries, rank_candidates
-from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
+from sicetnon.train.ranker import Described, RankerSettings, score_left_out
 from sicetnon.train.sides import Doubt
 from sicetnon.types import Stance
 
@@ -112,7 +112,7 @@ def make_report(
     others = {"the ranker": described.features[:, FEATURES.index("sum")]}
     for part, names in PARTS.items():
         kept = np.array([number for number, name in enumerate(FEATURES) if name.partition(",")[0] not in names])
-        others[part] = fit_ranker(described, columns=kept, settings=settings)[1]
+        others[part] = score_left_out(described, columns=kept, settings=settings)
     ablation = {}
     for name, scores in others.items():
         without = measure_queries(asked, described, candidates, scores)

@@ -25,10 +25,12 @@ from sicetnon import __version__
 from sicetnon.collection import Memory
 from sicetnon.dense import QUERIES_AT_ONCE
 from sicetnon.dense.encoder import EMBEDDED, Vectors
+from sicetnon.dense.local import fingerprint_directory
+from sicetnon.errors import InputError
 from sicetnon.ingest import mean_vectors
 from sicetnon.relevance import KnownProposition, write_model
 from sicetnon.relevance.features import describe, join_signals, pick_scores
-from sicetnon.relevance.model import ENCODER, LOCAL, STANCE_MODEL, TOKENIZER
+from sicetnon.relevance.model import ENCODER, KIND, LOCAL, STANCE_MODEL, TOKENIZER
 from sicetnon.relevance.order import RANKED
 from sicetnon.relevance.signals import Sources, measure_signals
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder, select_top
@@ -101,10 +103,19 @@ def train_retrieval(
         MissingExtra: what the extra "train" brings is not installed.
     """
     settings = settings or TrainingSettings()
+    out = out.resolve()
+    with DirectoryWriter(out, kind=KIND):
+        pass  # that a model may be written there is seen now, not after hours
     report = progress or (lambda _step, _done, _total: None)
     started = time.monotonic()
     texts = read_texts(documents)
     labelled = label_propositions(examples, texts.doc_ids)
+    if len(labelled) < MEMORY_FOLDS:
+        raise InputError(
+            f"{len(labelled)} labelled propositions with a document of the corpus",
+            expected=f"at least {MEMORY_FOLDS}, and hundreds for a model of use",
+            remedy="label more",
+        )
     work = Work(out.with_name(f"{out.name}.training"), _describe_training(texts, labelled, settings))
     lexical = _build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
     folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
@@ -157,12 +168,13 @@ def train_retrieval(
 
 def _describe_training(texts: Texts, labelled: Sequence[Labelled], settings: TrainingSettings) -> dict[str, object]:
     digest = hashlib.sha256()
-    for doc_id, text in zip(texts.doc_ids, texts.texts, strict=True):
-        digest.update(json.dumps([doc_id, text]).encode())
+    for document in zip(texts.doc_ids, texts.texts, texts.terms, strict=True):
+        digest.update(json.dumps(document).encode())
     for known in labelled:
         by_stance = {str(stance): sorted(own) for stance, own in known.by_stance.items()}
         digest.update(json.dumps([known.proposition, by_stance], sort_keys=True).encode())
-    return {"version": __version__, "input": digest.hexdigest(), "settings": asdict(settings)}
+    base = fingerprint_directory(find_base(settings.base))
+    return {"version": __version__, "input": digest.hexdigest(), "base": base, "settings": asdict(settings)}
 
 
 def _mine(training: _Training) -> tuple[list[TuningPair], float]:

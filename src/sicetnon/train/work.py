@@ -61,5 +61,10 @@ class Work:
             return dict(kept)
 
     def remove(self) -> None:
-        """The training is finished."""
+        """The training is finished. What says whose the folder is goes last, so that a kill leaves no riddle."""
+        for path in self.folder.iterdir():
+            if path.is_dir():
+                shutil.rmtree(path)
+            elif path.name != ABOUT:
+                path.unlink()
         shutil.rmtree(self.folder)
