@@ -128,3 +128,12 @@ def test_a_file_in_its_place(tmp_path: Path) -> None:
     (tmp_path / "w").write_text("a text")
     with pytest.raises(InputError, match="w holds something else"):
         Work(tmp_path / "w", INPUT)
+
+
+def test_time_goes_on(tmp_path: Path) -> None:
+    """What finished steps took counts when the training goes on."""
+    first = Work(tmp_path / "w", INPUT)
+    first._opened -= 100
+    first.once("before", make)
+    assert 100 <= Work(tmp_path / "w", INPUT).seconds < 110
+    assert Work(tmp_path / "v", INPUT).seconds < 10

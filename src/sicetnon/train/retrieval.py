@@ -107,7 +107,6 @@ def train_retrieval(
     with DirectoryWriter(out, kind=KIND):
         pass  # that a model may be written there is seen now, not after hours
     report = progress or (lambda _step, _done, _total: None)
-    started = time.monotonic()
     texts = read_texts(documents)
     labelled = label_propositions(examples, texts.doc_ids)
     if len(labelled) < MEMORY_FOLDS:
@@ -143,7 +142,7 @@ def train_retrieval(
         settings=settings.ranker,
         stance_gain=gain,
         doubts=find_doubts(queries, described, candidates, sides, texts.doc_ids),
-        seconds=time.monotonic() - started,
+        seconds=work.seconds,
     )
 
     def save(writer: DirectoryWriter) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import shutil
+import time
 from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
@@ -14,7 +15,7 @@ import numpy.typing as npt
 
 from sicetnon.errors import InputError
 
-ABOUT = "training.json"
+ABOUT, SPENT = "training.json", "seconds"
 Arrays = dict[str, npt.NDArray[Any]]
 
 
@@ -28,6 +29,8 @@ class Work:
             InputError: something lies there that is no training's, or another training's.
         """
         self.folder = folder
+        self._opened = time.monotonic()
+        self._earlier = 0.0  # seconds spent before this process
         told = json.dumps(about, sort_keys=True)
         digest = hashlib.sha256(told.encode()).hexdigest()
         unfinished = (folder / ABOUT).with_suffix(".unfinished")
@@ -46,6 +49,13 @@ class Work:
                 expected="nothing, or this training's own unfinished work",
                 remedy="remove it, or name another --out",
             )
+        if (folder / SPENT).exists():
+            self._earlier = float((folder / SPENT).read_text(encoding="utf-8") or 0)
+
+    @property
+    def seconds(self) -> float:
+        """How long the training has taken: steps that were finished before, and this process."""
+        return self._earlier + time.monotonic() - self._opened
 
     def once(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """The arrays called ``name``: made the first time, read after that."""
@@ -57,6 +67,7 @@ class Work:
             with unfinished.open("wb") as sink:
                 np.savez(sink, **made)  # type: ignore[arg-type]  # none is called as one of its options
             unfinished.replace(path)
+            (self.folder / SPENT).write_text(f"{self.seconds:.1f}", encoding="utf-8")
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
 
