@@ -41,7 +41,17 @@ def test_relevance_alone() -> None:
 def test_times_of_the_legal_contract() -> None:
     """Seconds for a build and for a batch."""
     figures = kept("legal_batch")
-    assert quoted("building that index") == [round(figures["build_s"]), round(figures["batch_s"], 1)]
+    assert quoted("untrained, building that index") == [round(figures["build_s"]), round(figures["batch_s"], 1)]
+
+
+def test_training() -> None:
+    """Quality with a model trained on other propositions, and what it costs."""
+    figures = kept("legal_training")
+    ndcg = figures["nDCG@10"]
+    assert quoted("trained on 5,239") == [round(ndcg["overall"], 3), round(figures["R@100"], 3)]
+    slices = [round(ndcg["seen"], 3), round(ndcg["unseen"], 3)]
+    assert quoted("... nDCG@10 where training names") == slices
+    assert quoted("... building that index") == [round(figures["build_s"]), round(figures["batch_s"], 1)]
 
 
 @pytest.mark.parametrize(
