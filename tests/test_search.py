@@ -17,7 +17,7 @@ from sicetnon.corpora import read_bundled_propositions
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder
 from sicetnon.errors import InputError, ModelError
 from sicetnon.ingest import build_index
-from sicetnon.search import CANDIDATES, Searcher
+from sicetnon.search import CANDIDATES, STANCE_WEIGHT, Searcher
 from sicetnon.stance import StanceModel
 from sicetnon.types import BothSides, Document, Filters, Query, Ranking, SideProbabilities, Stance
 
@@ -91,7 +91,7 @@ def check_ranking(ranking: Ranking, documents: dict[str, Document]) -> None:
         assert 0 <= passage.start <= sentence.start < sentence.end <= passage.end <= len(document.text)
         assert hit.evidence.text == passage.of(document.text)
         asked = {Stance.SUPPORTED: hit.sides.supports, Stance.REFUTED: hit.sides.refutes, Stance.ALL: 1.0}
-        assert hit.score == pytest.approx(hit.relevance * asked[query.stance], abs=1e-8)
+        assert hit.score == pytest.approx(hit.relevance * asked[query.stance] ** STANCE_WEIGHT, abs=1e-8)
     keys = [(-hit.score, hit.document.doc_id) for hit in ranking.hits]
     assert keys == sorted(keys)
 

@@ -60,7 +60,7 @@ class Searcher:
     def search(self, query: Query) -> Ranking:
         """The best ``query.top_k`` documents, fewer only where filters leave fewer.
 
-        ``ALL`` orders by relevance; ``SUPPORTED`` and ``REFUTED`` by relevance times the probability of that side.
+        ``ALL`` orders by relevance, ``SUPPORTED`` and ``REFUTED`` by relevance times a power of the side's probability.
         """
         return next(self.search_many([query]))
 

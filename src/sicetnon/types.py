@@ -192,8 +192,8 @@ class Ranking:
 class BothSides:
     """The answer on both sides: no document stands in two of the lists.
 
-    ``supports`` and ``refutes`` are ordered by relevance times the probability of their side; ``unclear`` holds the
-    documents on point whose side cannot be told, by relevance.
+    ``supports`` and ``refutes`` are ordered by relevance times a power of their side's probability; ``unclear`` holds
+    the documents on point whose side cannot be told, by relevance.
     """
 
     query: Query

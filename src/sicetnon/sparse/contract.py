@@ -80,7 +80,7 @@ def search_file(
         raise InputError(f"the format {format!r}", expected=" or ".join(FORMATS), remedy="correct it")
     if format == "trec":
         _check_words([tag], "run tag")
-    if output.resolve().is_relative_to(index_dir.resolve()):
+    if index_dir.resolve() in output.resolve().parents:
         raise InputError(f"results in the index, at {output}", expected="a path outside it", remedy="name another")
     index = SparseIndex.open(index_dir)
     index.plan((), scoring=scoring)  # a scoring that does not fit the index is refused as such, and as no row's fault
