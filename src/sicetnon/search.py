@@ -21,7 +21,7 @@ from sicetnon.stance import Claim, Reading, StanceJudge, StanceModel, Verdict, n
 from sicetnon.types import BothSides, Document, Evidence, Hit, Query, Ranking, Side, Span, Stance
 
 CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
-STANCE_WEIGHT = 1.0  # the exponent of the probability of the asked side, where no examples say better
+STANCE_WEIGHT = 0.2  # the exponent of the asked side's probability: it decides between documents about as much on point
 DECIMALS = 9  # of a score: below that lies rounding
 
 
@@ -39,7 +39,8 @@ class Searcher:
         self._encoder = encoder
         own = collection.stance_model
         self._ranker = None if collection.ranker is None else Ranker.from_json(collection.ranker)
-        self._stance_weight = STANCE_WEIGHT if self._ranker is None else self._ranker.stance_weight
+        measured = STANCE_WEIGHT if self._ranker is None else self._ranker.stance_weight
+        self._stance_weight = measured if judge is None else 1.0  # who names a judge of their own trusts it
         self._stance = judge or (StanceModel.bundled() if own is None else StanceModel.from_json(own))
 
     @classmethod
