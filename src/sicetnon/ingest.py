@@ -69,14 +69,10 @@ def build_index(
     digest = hashlib.sha256()
     with CollectionWriter.create(Path(path), remembers=model is not None) as writer:
         for document in documents:
-            spans = split_sentences(document.text)
-            if not spans:
-                raise InputError(
-                    f'document "{document.doc_id}" without text', expected="some text", remedy="leave the document out"
-                )
+            own_sentences, own_passages = split_document(document)
             texts.append(document.text)
-            sentences.append(spans)
-            passages.append(split_passages(document.text, spans, max_words=PASSAGE_WORDS))
+            sentences.append(own_sentences)
+            passages.append(own_passages)
             digest.update(_digest_row(document))
             terms = document_terms(document)
             writer.add(document, terms, known.link(document.doc_id, len(texts) - 1))
@@ -120,6 +116,20 @@ def build_index(
         }
         writer.commit(settings=settings, counts=counts)
     return IndexReport(len(texts), counts["passages"], counts["sentences"], unread_dates)
+
+
+def split_document(document: Document) -> tuple[list[Span], list[Span]]:
+    """The sentences and the passages of a document, as they are indexed.
+
+    Raises:
+        InputError: it has no text.
+    """
+    sentences = split_sentences(document.text)
+    if not sentences:
+        raise InputError(
+            f'document "{document.doc_id}" without text', expected="some text", remedy="leave the document out"
+        )
+    return sentences, split_passages(document.text, sentences, max_words=PASSAGE_WORDS)
 
 
 def document_terms(document: Document) -> list[str]:

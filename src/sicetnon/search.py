@@ -118,7 +118,8 @@ class Searcher:
         if ordinal is None:
             raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
         ((claim, relevance),) = self._score([query.proposition])
-        hit = next(self._judge(query, claim, relevance, np.array([ordinal])))
+        ordinals = np.array([ordinal])
+        hit = next(self._judge(query, claim, ordinals, relevance.probability(ordinals)))
         return _score_side(hit, query.stance, self._stance_weight)
 
     def _score(self, propositions: Sequence[str]) -> list[tuple[Claim, Relevance]]:
@@ -132,15 +133,15 @@ class Searcher:
     def _judge_candidates(self, query: Query, claim: Claim, relevance: Relevance) -> list[Hit]:
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
         candidates = relevance.pick(allowed, max(CANDIDATES, query.top_k))
-        candidates = candidates[relevance.probability(candidates) >= query.min_relevance]
-        return list(self._judge(query, claim, relevance, candidates))
+        probabilities = relevance.probability(candidates)
+        on_point = probabilities >= query.min_relevance
+        return list(self._judge(query, claim, candidates[on_point], probabilities[on_point]))
 
     def _judge(
-        self, query: Query, claim: Claim, relevance: Relevance, ordinals: npt.NDArray[np.int64]
+        self, query: Query, claim: Claim, ordinals: npt.NDArray[np.int64], probabilities: npt.NDArray[np.float64]
     ) -> Iterator[Hit]:
-        """The documents as hits of a query, in the order given."""
+        """The documents as hits of a query, in the order given, each with its probability of being on point."""
         documents = self._collection.documents.read(ordinals.tolist())
-        probabilities = relevance.probability(ordinals).tolist()
         sentences = self._collection.sentences
         spans = [sentences.spans(ordinal) for ordinal in ordinals.tolist()]
         readings = [
@@ -148,7 +149,7 @@ class Searcher:
             for document, ordinal, own in zip(documents, ordinals.tolist(), spans, strict=True)
         ]
         verdicts = self._stance.judge_all(claim, readings)
-        for document, probability, verdict, own in zip(documents, probabilities, verdicts, spans, strict=True):
+        for document, probability, verdict, own in zip(documents, probabilities.tolist(), verdicts, spans, strict=True):
             yield _hit(query, document, probability, verdict, own)
 
 

@@ -9,8 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.errors import InputError
-from sicetnon.ingest import PASSAGE_WORDS, document_terms
-from sicetnon.text import split_passages, split_sentences
+from sicetnon.ingest import document_terms, split_document
 from sicetnon.types import Document, Example, Span, Stance
 
 Ints = npt.NDArray[np.int64]
@@ -64,21 +63,16 @@ def read_texts(documents: Iterable[Document]) -> Texts:
     counts = []
     known: set[str] = set()
     for document in documents:
-        spans = split_sentences(document.text)
-        if not spans:
-            raise InputError(
-                f'document "{document.doc_id}" without text', expected="some text", remedy="leave the document out"
-            )
+        sentences, passages = split_document(document)
         if document.doc_id in known:
             raise InputError(
                 f'doc_id "{document.doc_id}" twice', expected="each document once", remedy="remove one of the two"
             )
         known.add(document.doc_id)
-        passages = [span.of(document.text) for span in split_passages(document.text, spans, max_words=PASSAGE_WORDS)]
         texts.doc_ids.append(document.doc_id)
         texts.texts.append(document.text)
-        texts.sentences.append(spans)
-        texts.passages.extend(passages)
+        texts.sentences.append(sentences)
+        texts.passages.extend(span.of(document.text) for span in passages)
         texts.terms.append(document_terms(document))
         counts.append(len(passages))
     if not counts:

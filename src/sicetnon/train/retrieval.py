@@ -239,12 +239,12 @@ def _describe_half(training: _Training, pairs: Sequence[TuningPair], half: int) 
 
 def _judge_some(training: _Training, encoder: TunableEncoder, described: Arrays) -> Arrays:
     """The sides of the first candidates of some propositions: "sides" float64 [candidates, 2], NaN where not judged."""
-    chosen = choose_judged(training.labelled, described["propositions"], seed=training.settings.seed)
+    chosen = set(choose_judged(training.labelled, described["propositions"], seed=training.settings.seed).tolist())
     starts = np.cumsum(described["counts"]) - described["counts"]
     places = [
         (index, np.arange(start, start + min(count, JUDGED)))
         for index, start, count in zip(described["propositions"].tolist(), starts, described["counts"], strict=True)
-        if index in set(chosen.tolist())
+        if index in chosen
     ]
     judged = [(index, described["candidates"][cells]) for index, cells in places]
     sides = np.full((len(described["candidates"]), 2), np.nan)
