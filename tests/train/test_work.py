@@ -6,17 +6,19 @@ import os
 import signal
 import subprocess
 import sys
+from collections.abc import Callable, Mapping
 from pathlib import Path
 
 import numpy as np
 import pytest
 
 import sicetnon
-from sicetnon.errors import InputError
+from sicetnon.errors import IndexLocked, InputError
 from sicetnon.train.work import ABOUT, Arrays, Work
 
 INPUT = {"version": "1", "settings": {"trees": 3}}
 MADE = {"vectors": np.arange(6, dtype=np.float32).reshape(2, 3), "is_own": np.array([True, False])}
+ENVIRONMENT = {**os.environ, "PYTHONPATH": str(Path(sicetnon.__file__).parents[1])}
 
 
 def refuse() -> Arrays:
@@ -29,35 +31,42 @@ def make() -> Arrays:
     return dict(MADE)
 
 
+def do(folder: Path, *, make: Callable[[], Arrays] = make) -> None:
+    """Open the work and do a step."""
+    with Work(folder, INPUT) as work:
+        assert work.once("half-0", make).keys() == MADE.keys()
+
+
 def test_finished_steps_are_read(tmp_path: Path) -> None:
     """A step's arrays come back with type and shape, without being made a second time."""
-    Work(tmp_path / "w", INPUT).once("half-0", make)
-    read = Work(tmp_path / "w", dict(reversed(INPUT.items()))).once("half-0", refuse)
+    do(tmp_path / "w")
+    with Work(tmp_path / "w", dict(reversed(INPUT.items()))) as work:
+        read = work.once("half-0", refuse)
     assert read.keys() == MADE.keys()
     assert all(read[name].dtype == array.dtype and (read[name] == array).all() for name, array in MADE.items())
 
 
 def test_each_step_is_its_own(tmp_path: Path) -> None:
     """A step of another name is made, though others are finished."""
-    work = Work(tmp_path / "w", INPUT)
-    work.once("half-0", make)
-    assert work.once("half-1", lambda: {"counts": np.array([5])})["counts"].tolist() == [5]
+    with Work(tmp_path / "w", INPUT) as work:
+        work.once("half-0", make)
+        assert work.once("half-1", lambda: {"counts": np.array([5])})["counts"].tolist() == [5]
 
 
 def test_failed_step(tmp_path: Path) -> None:
     """A step that fails leaves nothing that is read, and is made the next time."""
-    work = Work(tmp_path / "w", INPUT)
-    with pytest.raises(AssertionError, match="made again"):
-        work.once("before", refuse)
-    assert work.once("before", make).keys() == MADE.keys()
+    with Work(tmp_path / "w", INPUT) as work:
+        with pytest.raises(AssertionError, match="made again"):
+            work.once("before", refuse)
+        assert work.once("before", make).keys() == MADE.keys()
 
 
 def test_python_objects_are_not_kept(tmp_path: Path) -> None:
     """What would have to be pickled is refused when it is written, and leaves nothing."""
-    work = Work(tmp_path / "w", INPUT)
-    with pytest.raises(AssertionError):
-        work.once("before", lambda: {"objects": np.array([{}], object)})
-    assert work.once("before", make).keys() == MADE.keys()
+    with Work(tmp_path / "w", INPUT) as work:
+        with pytest.raises(AssertionError):
+            work.once("before", lambda: {"objects": np.array([{}], object)})
+        assert work.once("before", make).keys() == MADE.keys()
 
 
 # Opens the work and is killed by itself in the middle of a write of one of its files.
@@ -88,27 +97,81 @@ work.once("half-0", lambda: {"vectors": np.zeros(5)})
 @pytest.mark.parametrize("point", ["opening", "writing", "ending"])
 def test_killed_write(tmp_path: Path, point: str) -> None:
     """A write that is killed leaves nothing that is read: the training goes on and makes that step again."""
-    environment = {**os.environ, "PYTHONPATH": str(Path(sicetnon.__file__).parents[1])}
-    ran = subprocess.run([sys.executable, "-c", WRITE_AND_DIE, point, tmp_path / "w"], env=environment, check=False)
+    ran = subprocess.run([sys.executable, "-c", WRITE_AND_DIE, point, tmp_path / "w"], env=ENVIRONMENT, check=False)
     assert ran.returncode == -signal.SIGKILL
-    work = Work(tmp_path / "w", INPUT)
-    assert work.once("half-0", make).keys() == MADE.keys()
-    work.remove()
-    assert not (tmp_path / "w").exists()
+    with Work(tmp_path / "w", INPUT) as work:
+        assert work.once("half-0", make).keys() == MADE.keys()
+        work.remove()
+        assert not (tmp_path / "w").exists()
 
 
 def test_folder_that_was_only_made(tmp_path: Path) -> None:
     """An empty folder, as a kill may leave it, is begun in."""
     (tmp_path / "w").mkdir()
-    assert Work(tmp_path / "w", INPUT).once("half-0", make).keys() == MADE.keys()
+    do(tmp_path / "w")
+
+
+def test_stop_before_a_finished_step(tmp_path: Path) -> None:
+    """A training that fails before it has anything finished leaves nothing: it would stand in another's way."""
+
+    def fail() -> Arrays:
+        (tmp_path / "w" / "lexical").mkdir(exist_ok=True)
+        (tmp_path / "w" / "lexical" / "terms").write_text("some")
+        return refuse()
+
+    with pytest.raises(AssertionError, match="made again"):
+        do(tmp_path / "w", make=fail)
+    assert not (tmp_path / "w").exists()
+    do(tmp_path / "w")
+    with pytest.raises(AssertionError, match="made again"), Work(tmp_path / "w", INPUT) as work:
+        work.once("half-1", fail)
+    do(tmp_path / "w", make=refuse)
+
+
+# Opens the work, does a step, and waits until it is killed.
+WORK_ON = """
+import sys, time
+from pathlib import Path
+import numpy as np
+from sicetnon.train.work import Work
+
+with Work(Path(sys.argv[1]), {"version": "1", "settings": {"trees": 3}}) as work:
+    work.once("half-1", lambda: {"vectors": np.zeros(5)})
+    print("at work", flush=True)
+    time.sleep(60)
+"""
+
+
+@pytest.mark.parametrize("about", [INPUT, {"version": "2"}])
+def test_two_at_once(tmp_path: Path, about: Mapping[str, object]) -> None:
+    """While a training is at work there, another is told so, whatever its input; after a kill it may go on."""
+    command = [sys.executable, "-c", WORK_ON, tmp_path / "w"]
+    with subprocess.Popen(command, env=ENVIRONMENT, stdout=subprocess.PIPE, text=True) as other:
+        assert other.stdout is not None
+        assert other.stdout.readline() == "at work\n"
+        before = sorted((tmp_path / "w").iterdir())
+        with pytest.raises(IndexLocked, match=r"w is the work of a training that is under way; .* another --out"):
+            Work(tmp_path / "w", about)
+        assert sorted((tmp_path / "w").iterdir()) == before
+        other.kill()
+    do(tmp_path / "w")
+
+
+def test_another_begins_as_one_ends(tmp_path: Path) -> None:
+    """What a training begins in the folder that another leaves is not removed with it."""
+    with Work(tmp_path / "w", INPUT) as one:
+        one.remove()
+        with Work(tmp_path / "w", INPUT) as two:
+            two.once("half-0", make)
+    do(tmp_path / "w", make=refuse)
 
 
 def test_another_input(tmp_path: Path) -> None:
     """The work of other settings or documents is refused, and kept."""
-    Work(tmp_path / "w", INPUT).once("half-0", make)
+    do(tmp_path / "w")
     with pytest.raises(InputError, match=r"an unfinished training of other input; expected nothing.*another --out"):
         Work(tmp_path / "w", INPUT | {"settings": {"trees": 4}})
-    assert Work(tmp_path / "w", INPUT).once("half-0", refuse).keys() == MADE.keys()
+    do(tmp_path / "w", make=refuse)
 
 
 @pytest.mark.parametrize("about", [None, b"", b"{", b"[]", b"3", b"null", b'{"other": 1}', b"\xff"])
@@ -121,6 +184,7 @@ def test_something_else(tmp_path: Path, about: bytes | None) -> None:
     with pytest.raises(InputError, match="w holds something else"):
         Work(tmp_path / "w", INPUT)
     assert (tmp_path / "w" / "photo.jpg").read_bytes() == b"photo"
+    assert {path.name for path in (tmp_path / "w").iterdir()} <= {"photo.jpg", ABOUT}
 
 
 def test_a_file_in_its_place(tmp_path: Path) -> None:
@@ -132,8 +196,9 @@ def test_a_file_in_its_place(tmp_path: Path) -> None:
 
 def test_time_goes_on(tmp_path: Path) -> None:
     """What finished steps took counts when the training goes on."""
-    first = Work(tmp_path / "w", INPUT)
-    first._opened -= 100
-    first.once("before", make)
-    assert 100 <= Work(tmp_path / "w", INPUT).seconds < 110
-    assert Work(tmp_path / "v", INPUT).seconds < 10
+    with Work(tmp_path / "w", INPUT) as first:
+        first._opened -= 100
+        first.once("before", make)
+    with Work(tmp_path / "w", INPUT) as second, Work(tmp_path / "v", INPUT) as other:
+        assert 100 <= second.seconds < 110
+        assert other.seconds < 10

@@ -100,6 +100,7 @@ def train_retrieval(
 
     Raises:
         InputError: nothing to train on, or the work of another training lies there.
+        IndexLocked: another training to ``out`` is under way.
         MissingExtra: what the extra "train" brings is not installed.
     """
     settings = settings or TrainingSettings()
@@ -115,10 +116,15 @@ def train_retrieval(
             expected=f"at least {MEMORY_FOLDS}, and hundreds for a model of use",
             remedy="label more",
         )
-    work = Work(out.with_name(f"{out.name}.training"), _describe_training(texts, labelled, settings))
-    lexical = _build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
-    folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
-    training = _Training(texts, labelled, folds, lexical, work, settings, report)
+    with Work(out.with_name(f"{out.name}.training"), _describe_training(texts, labelled, settings)) as work:
+        lexical = _build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
+        folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
+        return _train(_Training(texts, labelled, folds, lexical, work, settings, report), out)
+
+
+def _train(training: _Training, out: Path) -> RetrievalReport:
+    """Train and write the model; remove the work that led there."""
+    texts, labelled, work, settings = training.texts, training.labelled, training.work, training.settings
     pairs, encoding_seconds = _mine(training)
     tuning = _fit_budget(settings, len(pairs), len(texts.passages), encoding_seconds)
     training = training._replace(settings=replace(settings, tuning=tuning))
@@ -126,7 +132,7 @@ def train_retrieval(
         work.once(f"half-{half}", lambda half=half: _describe_half(training, pairs, half))  # type: ignore[misc]
         for half in range(HALVES)
     ]
-    described, candidates, sides = _join(halves, folds)
+    described, candidates, sides = _join(halves, training.folds)
     ranker, left_out = fit_ranker(described, settings=settings.ranker)
     queries = list_queries(labelled)
     weight, gain = weigh_stance(queries, described, candidates, ranker.probability(left_out), sides)

@@ -7,50 +7,65 @@ import json
 import shutil
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sicetnon.errors import InputError
+from sicetnon.errors import IndexLocked, InputError
+from sicetnon.storage.lock import WriteLock
 
-ABOUT, SPENT = "training.json", "seconds"
+ABOUT, UNFINISHED, LOCK, SPENT = "training.json", "training.unfinished", "training.lock", "seconds"
+
 Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Work:
-    """Results of finished steps, by name, in a folder that belongs to one training: same input, same settings."""
+    """Results of finished steps, by name, in a folder that belongs to one training: same input, same settings.
+
+    It is locked until the end of the ``with`` block. Where that is reached without a finished step, nothing remains.
+    """
 
     def __init__(self, folder: Path, about: Mapping[str, object]) -> None:
         """Open the folder, or make it.
 
         Raises:
             InputError: something lies there that is no training's, or another training's.
+            IndexLocked: a training that is under way has it open.
         """
         self.folder = folder
         self._opened = time.monotonic()
-        self._earlier = 0.0  # seconds spent before this process
-        told = json.dumps(about, sort_keys=True)
-        digest = hashlib.sha256(told.encode()).hexdigest()
-        unfinished = (folder / ABOUT).with_suffix(".unfinished")
-        if not folder.exists() or (folder.is_dir() and {*folder.iterdir()} <= {unfinished}):  # a kill may leave that
-            folder.mkdir(parents=True, exist_ok=True)
-            unfinished.write_text(json.dumps({"digest": digest}), encoding="utf-8")
-            unfinished.replace(folder / ABOUT)
-            return
+        self._lock = _take(folder)
         try:
-            found = json.loads((folder / ABOUT).read_text(encoding="utf-8"))["digest"]
-        except (OSError, ValueError, KeyError, TypeError):
-            found = None
-        if found != digest:
+            self._earlier = self._claim(hashlib.sha256(json.dumps(about, sort_keys=True).encode()).hexdigest())
+        except BaseException:
+            self._lock.release()
+            raise
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._lock.is_held() and not any(self.folder.glob("*.npz")):
+            self.remove()
+        self._lock.release()
+
+    def _claim(self, digest: str) -> float:
+        """Make the folder this training's, or see that it is; return the seconds that were spent before."""
+        found = _read_digest(self.folder)
+        if found is None:
+            (self.folder / UNFINISHED).write_text(json.dumps({"digest": digest}), encoding="utf-8")
+            (self.folder / UNFINISHED).replace(self.folder / ABOUT)
+        elif found != digest:
             raise InputError(
-                f"{folder} holds {'something else' if found is None else 'an unfinished training of other input'}",
+                f"{self.folder} holds an unfinished training of other input",
                 expected="nothing, or this training's own unfinished work",
                 remedy="remove it, or name another --out",
             )
-        if (folder / SPENT).exists():
-            self._earlier = float((folder / SPENT).read_text(encoding="utf-8") or 0)
+        spent = self.folder / SPENT
+        return float(spent.read_text(encoding="utf-8") or 0) if spent.exists() else 0.0
 
     @property
     def seconds(self) -> float:
@@ -76,6 +91,42 @@ class Work:
         for path in self.folder.iterdir():
             if path.is_dir():
                 shutil.rmtree(path)
-            elif path.name != ABOUT:
+            elif path.name not in {ABOUT, LOCK}:
                 path.unlink()
-        shutil.rmtree(self.folder)
+        (self.folder / ABOUT).unlink()
+        self._lock.remove()
+        with suppress(OSError):  # another training may have begun in it at once
+            self.folder.rmdir()
+
+
+def _take(folder: Path) -> WriteLock:
+    """Lock the folder, made if it is not there; what is no training's is not touched."""
+    if folder.exists() and not _is_own(folder):
+        raise InputError(
+            f"{folder} holds something else",
+            expected="nothing, or this training's own unfinished work",
+            remedy="remove it, or name another --out",
+        )
+    folder.mkdir(parents=True, exist_ok=True)
+    try:
+        return WriteLock.take(folder / LOCK)
+    except (IndexLocked, FileNotFoundError) as error:  # the latter where another one ends just now
+        raise IndexLocked(
+            f"{folder} is the work of a training that is under way",
+            expected="one training at a time for one --out",
+            remedy="wait until it has finished, or name another --out",
+        ) from error
+
+
+def _is_own(folder: Path) -> bool:
+    """Whether the folder is a training's, if only the little that a kill may leave of one."""
+    return folder.is_dir() and (
+        _read_digest(folder) is not None or {path.name for path in folder.iterdir()} <= {UNFINISHED, LOCK}
+    )
+
+
+def _read_digest(folder: Path) -> str | None:
+    try:
+        return str(json.loads((folder / ABOUT).read_text(encoding="utf-8"))["digest"])
+    except (OSError, ValueError, KeyError, TypeError):
+        return None
