@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sicetnon.relevance.features import FEATURES
 from sicetnon.train.labelled import Labelled, LabelledQuery, list_queries
-from sicetnon.train.measuring import CUTOFF, estimate, measure_queries, rank_candidates
+from sicetnon.train.measuring import CUTOFF, Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described
 from sicetnon.types import Stance
 
@@ -91,6 +91,12 @@ def test_interval_by_hand() -> None:
     assert found.low == pytest.approx(0.5 - 1.96 * 0.05, abs=0.015)
     assert found.high == pytest.approx(0.5 + 1.96 * 0.05, abs=0.015)
     assert estimate(values, np.arange(100)) == found
+
+
+def test_interval_in_words() -> None:
+    """An estimate is told as its mean with the interval, in the format that is asked for."""
+    assert f"{Estimate(0.5, 0.41234, 0.6):.2f}" == "0.50 (0.41 to 0.60)"
+    assert f"{Estimate(0.5, -0.25, 0.6):+.1f}" == "+0.5 (-0.2 to +0.6)"
 
 
 def test_values_of_one_owner_stand_together() -> None:

@@ -4,13 +4,11 @@ from __future__ import annotations
 
 import json
 import re
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
-
-EPOCHS = 2.0
 
 
 def register(app: typer.Typer) -> None:
@@ -32,7 +30,9 @@ def train(
     encoder: Annotated[
         str, typer.Option(help='The encoder to tune: "embedded", or a local sentence-transformers directory.')
     ] = "embedded",
-    epochs: Annotated[float, typer.Option(min=0.0, help="How often tuning goes through the examples.")] = EPOCHS,
+    epochs: Annotated[
+        float | None, typer.Option(min=0.0, help="How often tuning goes through the examples, to overrule the default.")
+    ] = None,
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="How long it may take, such as 90m or 2h: tuning is cut to that.")
     ] = None,
@@ -50,10 +50,11 @@ def train(
     from sicetnon.train.ranker import RankerSettings
     from sicetnon.train.retrieval import TrainingSettings, train_retrieval
 
+    tuning = TuningSettings(seed=seed)
     settings = TrainingSettings(
         base=encoder,
         budget=None if budget is None else _read_time(budget),
-        tuning=TuningSettings(epochs=epochs, seed=seed),
+        tuning=tuning if epochs is None else replace(tuning, epochs=epochs),
         ranker=RankerSettings(seed=seed),
         seed=seed,
     )
@@ -65,20 +66,12 @@ def train(
         typer.echo(json.dumps(asdict(report), indent=2))
         return
     for name, held in report.slices.items():
-        ndcg = held.ndcg
-        typer.echo(
-            f"{name:<16} nDCG@10 {ndcg.mean:.3f} ({ndcg.low:.3f} to {ndcg.high:.3f})  R@100 {held.recall:.3f}  "
-            f"{held.queries:,} queries"
-        )
+        typer.echo(f"{name:<16} nDCG@10 {held.ndcg:.3f}  R@100 {held.recall:.3f}  {held.queries:,} queries")
     for name, left in report.ablation.items():
-        gain = left.gain
-        typer.echo(
-            f"without {name:<16} {left.ndcg:.3f}: it adds {gain.mean:+.3f} ({gain.low:+.3f} to {gain.high:+.3f})"
-        )
-    gain = report.stance_gain
+        typer.echo(f"without {name:<16} {left.ndcg:.3f}: it adds {left.gain:+.3f}")
     typer.echo(
-        f"the side counts with the exponent {report.stance_weight:g}: {gain.mean:+.3f} ({gain.low:+.3f} to "
-        f"{gain.high:+.3f}) where one is asked; {len(report.doubts)} labels doubted, see report.html"
+        f"the side counts with the exponent {report.stance_weight:g}: {report.stance_gain:+.3f} where one is asked; "
+        f"{len(report.doubts)} labels doubted, see report.html"
     )
     typer.echo(f"calibration error {report.calibration_error:.3f}; {report.seconds / 60:.0f} minutes")
 

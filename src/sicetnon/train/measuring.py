@@ -26,6 +26,10 @@ class Estimate:
     low: float
     high: float
 
+    def __format__(self, spec: str) -> str:
+        """The mean and its interval, each number by ``spec``."""
+        return f"{self.mean:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
+
 
 def rank_candidates(described: Described, candidates: Sequence[Ints], scores: Floats, count: int) -> list[list[int]]:
     """The best documents of each proposition by the scores of its candidates."""

@@ -24,8 +24,10 @@ def write_page(report: RetrievalReport) -> str:
     """The page."""
     slices = [(name, held.ndcg) for name, held in report.slices.items()]
     gains = [(name, left.gain) for name, left in report.ablation.items()]
-    rows = [(name, f"{held.queries:,}", _tell(held.ndcg), f"{held.recall:.3f}") for name, held in report.slices.items()]
-    left_out = [(name, f"{left.ndcg:.3f}", _tell(left.gain)) for name, left in report.ablation.items()]
+    rows = [
+        (name, f"{held.queries:,}", f"{held.ndcg:.3f}", f"{held.recall:.3f}") for name, held in report.slices.items()
+    ]
+    left_out = [(name, f"{left.ndcg:.3f}", f"{left.gain:+.3f}") for name, left in report.ablation.items()]
     doubts = [(held.proposition, str(held.stance), held.doc_id, f"{held.other:.2f}") for held in report.doubts]
     bins = [(f"{held.probability:.3f}", f"{held.relevant:.3f}", f"{held.candidates:,}") for held in report.calibration]
     return f"""<!doctype html>
@@ -47,15 +49,11 @@ Intervals hold the mean with a chance of 95 in 100, by resampling propositions. 
 {_table(("probability", "on point", "candidates"), bins)}
 <h2>Sides</h2>
 <p>Where a side is asked for, the probability of that side counts with the exponent {report.stance_weight:g}; what it
-gains in nDCG@10 on propositions left out: {_tell(report.stance_gain)}. Labels that the stance model doubts, the surest
+gains in nDCG@10 on propositions left out: {report.stance_gain:+.3f}. Labels that the stance model doubts, the surest
 first:</p>
 {_table(("proposition", "labelled", "document", "probability of the other side"), doubts)}
 </body></html>
 """
-
-
-def _tell(estimate: Estimate) -> str:
-    return f"{estimate.mean:.3f} ({estimate.low:.3f} to {estimate.high:.3f})"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
