@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from sicetnon.relevance.features import FEATURES
 from sicetnon.train.labelled import Labelled, LabelledQuery, list_queries
-from sicetnon.train.measuring import CUTOFF, Estimate, estimate, measure_queries, rank_candidates
+from sicetnon.train.measuring import CUTOFF, Candidates, Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described
 from sicetnon.types import Stance
 
@@ -25,6 +25,11 @@ def describe(counts: list[int]) -> Described:
     )
 
 
+def find(*documents: object) -> Candidates:
+    """Make candidates whose IDs ascend as their ordinals do."""
+    return Candidates([np.array(own) for own in documents], np.arange(50, dtype=np.int32))
+
+
 def ask(proposition: int, *relevant: int, stance: Stance = Stance.ALL) -> LabelledQuery:
     """Make a labelled query."""
     return LabelledQuery(proposition, f"P{proposition}", stance, frozenset(relevant))
@@ -32,7 +37,7 @@ def ask(proposition: int, *relevant: int, stance: Stance = Stance.ALL) -> Labell
 
 def test_by_hand() -> None:
     """Two of two at the ranks 1 and 3; one of three at rank 2; one that is no candidate."""
-    candidates = [np.array([7, 8, 9]), np.array([4, 5])]
+    candidates = find([7, 8, 9], [4, 5])
     scores = np.array([0.1, 0.3, 0.2, 1.0, -1.0])
     queries = [ask(0, 8, 7), ask(1, 5, 1, 2), ask(1, 3)]
     assert rank_candidates(describe([3, 2]), candidates, scores, 2) == [[8, 9], [4, 5]]
@@ -41,9 +46,22 @@ def test_by_hand() -> None:
     )
 
 
+def test_equal_scores() -> None:
+    """Equal scores are ordered by ascending document ID, however the candidates stand and whatever their ordinals."""
+    ids = ["d3", "d10", "d2", "d1"]
+    tie_rank = np.argsort(np.argsort(ids)).astype(np.int32)
+    scores = np.array([0.5, 0.5, 0.9, 0.5])
+    for order in ([0, 1, 2, 3], [3, 1, 2, 0], [1, 0, 2, 3]):
+        candidates = Candidates([np.array(order)], tie_rank)
+        (ranked,) = rank_candidates(describe([4]), candidates, scores, 3)
+        tied = sorted({0, 1, 2, 3} - {order[2]}, key=lambda document: ids[document])
+        assert ranked == [order[2], *tied[:2]]
+        assert measure_queries([ask(0, tied[0])], describe([4]), candidates, scores).tolist() == [1 / log2(3)]
+
+
 def test_more_relevant_than_counted() -> None:
     """Ten relevant ones on top are all that can be wished for."""
-    candidates = [np.arange(20)]
+    candidates = find(np.arange(20))
     scores = -np.arange(20.0)
     assert measure_queries([ask(0, *range(15))], describe([20]), candidates, scores).tolist() == [1.0]
 
@@ -52,7 +70,7 @@ def test_more_relevant_than_counted() -> None:
 def test_against_ir_measures(seed: int, counts: list[int]) -> None:
     """The measure is ir-measures' nDCG@10, also where a query has other stances and documents that are not found."""
     chance = np.random.default_rng(seed)
-    candidates = [chance.permutation(40)[:count] for count in counts]
+    candidates = find(*(chance.permutation(40)[:count] for count in counts))
     scores = chance.permutation(sum(counts)).astype(float)
     queries = [
         ask(proposition, *chance.choice(45, int(chance.integers(1, 14)), replace=False).tolist(), stance=stance)
@@ -63,7 +81,10 @@ def test_against_ir_measures(seed: int, counts: list[int]) -> None:
     own = np.split(scores, np.cumsum(counts)[:-1])
     qrels = {str(n): {f"d{d}": 1 for d in query.relevant} for n, query in enumerate(queries)}
     run = {
-        str(n): {f"d{d}": float(s) for d, s in zip(candidates[query.proposition], own[query.proposition], strict=True)}
+        str(n): {
+            f"d{d}": float(s)
+            for d, s in zip(candidates.documents[query.proposition], own[query.proposition], strict=True)
+        }
         for n, query in enumerate(queries)
     }
     measured = {found.query_id: found.value for found in ir_measures.iter_calc([ir_measures.nDCG @ CUTOFF], qrels, run)}

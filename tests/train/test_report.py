@@ -10,8 +10,8 @@ from toy_model import make_ranker
 
 from sicetnon.relevance.features import FEATURES
 from sicetnon.train import report
-from sicetnon.train.labelled import Labelled
-from sicetnon.train.measuring import Estimate
+from sicetnon.train.labelled import Labelled, list_queries
+from sicetnon.train.measuring import Candidates, Estimate
 from sicetnon.train.ranker import Described, RankerSettings
 from sicetnon.train.report import PARTS, CalibrationBin, _bin, _find_seen, make_report
 from sicetnon.types import Stance
@@ -65,7 +65,8 @@ def denied(monkeypatch: pytest.MonkeyPatch) -> list[set[str]]:
 def test_by_hand(denied: list[set[str]]) -> None:
     """Three propositions of three candidates: what the ranker, and what the sum put first."""
     labelled = [label(0, stance=Stance.SUPPORTED), label(0, 9), label(5)]
-    candidates = [np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([3, 4, 5])]
+    documents = [np.array([0, 1, 2]), np.array([0, 1, 2]), np.array([3, 4, 5])]
+    candidates = Candidates(documents, np.arange(10, dtype=np.int32))
     relevant = np.array([True, False, False, True, False, False, False, False, True])
     features = np.zeros((9, len(FEATURES)))
     features[:, 0] = [2, 3, 1, 3, 2, 1, 3, 2, 1]  # the sum finds them at the ranks 2, 1 and 3
@@ -74,6 +75,7 @@ def test_by_hand(denied: list[set[str]]) -> None:
     ranker = make_ranker(slope=1.0, intercept=-2.0).with_stance(0.3)
     made = make_report(
         labelled,
+        list_queries(labelled),
         described,
         candidates,
         left_out,

@@ -14,6 +14,7 @@ from sicetnon.search import Searcher
 from sicetnon.stance import StanceModel
 from sicetnon.train import sides
 from sicetnon.train.labelled import Labelled, LabelledQuery, read_texts
+from sicetnon.train.measuring import Candidates
 from sicetnon.train.ranker import Described
 from sicetnon.train.sides import Doubt, choose_judged, find_doubts, judge_candidates, weigh_stance
 from sicetnon.types import Document, Query, Stance
@@ -40,7 +41,8 @@ def make_case(*, told: float, judged: int = PROPOSITIONS) -> tuple[list[Labelled
         np.full(PROPOSITIONS, CANDIDATES),
         np.zeros(PROPOSITIONS, np.int64),
     )
-    return queries, described, candidates, np.concatenate(probabilities), np.concatenate(told_sides)
+    found = Candidates(candidates, np.arange(CANDIDATES, dtype=np.int32))
+    return queries, described, found, np.concatenate(probabilities), np.concatenate(told_sides)
 
 
 def test_side_that_tells() -> None:
@@ -89,7 +91,7 @@ def test_doubts_by_hand() -> None:
         LabelledQuery(1, "Q", Stance.REFUTED, frozenset({0})),
         LabelledQuery(2, "R", Stance.REFUTED, frozenset({1})),
     ]
-    candidates = [np.array([2, 0, 1]), np.array([1, 0]), np.array([1])]
+    candidates = Candidates([np.array([2, 0, 1]), np.array([1, 0]), np.array([1])], np.arange(8, dtype=np.int32))
     told = np.array([[0.1, 0.8], [0.1, 0.9], [0.2, 0.7], [0.9, 0.0], [0.85, 0.1], [np.nan, np.nan]])
     counts = np.array([3, 2, 1])
     described = Described(np.zeros((6, len(FEATURES))), np.zeros(6, np.bool_), counts, np.zeros(3, np.int64))

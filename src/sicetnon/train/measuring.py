@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 import numpy as np
 import numpy.typing as npt
@@ -16,6 +17,17 @@ RESAMPLES = 1_000
 LEVEL = 0.95
 Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
+
+
+class Candidates(NamedTuple):
+    """The documents that may answer labelled propositions.
+
+    ``documents``: int64 [candidates] for each proposition, by ordinal. ``tie_rank`` int32 [documents of the corpus]:
+    the place of a document's ID in ascending order, by which a search orders equal scores.
+    """
+
+    documents: Sequence[Ints]
+    tie_rank: npt.NDArray[np.int32]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,15 +43,18 @@ class Estimate:
         return f"{self.mean:{spec}} ({self.low:{spec}} to {self.high:{spec}})"
 
 
-def rank_candidates(described: Described, candidates: Sequence[Ints], scores: Floats, count: int) -> list[list[int]]:
+def rank_candidates(described: Described, candidates: Candidates, scores: Floats, count: int) -> list[list[int]]:
     """The best documents of each proposition by the scores of its candidates."""
     ends = np.cumsum(described.counts)
-    orders = [np.argsort(-own, kind="stable")[:count] for own in np.split(scores, ends[:-1])]
-    return [own[order].tolist() for own, order in zip(candidates, orders, strict=True)]
+    ranked = []
+    for documents, own in zip(candidates.documents, np.split(scores, ends[:-1]), strict=True):
+        order = np.lexsort((candidates.tie_rank[documents], -own))
+        ranked.append(documents[order[:count]].tolist())
+    return ranked
 
 
 def measure_queries(
-    queries: Sequence[LabelledQuery], described: Described, candidates: Sequence[Ints], scores: Floats
+    queries: Sequence[LabelledQuery], described: Described, candidates: Candidates, scores: Floats
 ) -> Floats:
     """nDCG@10 of each query with binary gains (Jaervelin and Kekaelaeinen 2002, section 2.2; over log2(rank + 1))."""
     discounts = 1 / np.log2(np.arange(2, CUTOFF + 2))

@@ -10,8 +10,8 @@ import numpy.typing as npt
 
 from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.ranker import Ranker
-from sicetnon.train.labelled import Labelled, list_queries
-from sicetnon.train.measuring import Estimate, estimate, measure_queries, rank_candidates
+from sicetnon.train.labelled import Labelled, LabelledQuery
+from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described, RankerSettings, score_left_out
 from sicetnon.train.sides import Doubt
 from sicetnon.types import Stance
@@ -80,8 +80,9 @@ class RetrievalReport:
 
 def make_report(
     labelled: Sequence[Labelled],
+    queries: Sequence[LabelledQuery],
     described: Described,
-    candidates: Sequence[Ints],
+    candidates: Candidates,
     left_out: Floats,
     *,
     ranker: Ranker,
@@ -92,17 +93,16 @@ def make_report(
 ) -> RetrievalReport:
     """Measure the left-out scores, and those of rankers that are denied a part each.
 
-    ``candidates``: the document ordinals of each proposition's candidates; ``left_out`` float64: their scores.
+    ``queries`` are those of ``labelled``; ``left_out`` float64 [candidates]: the scores.
     """
-    asked = list_queries(labelled)
     best = rank_candidates(described, candidates, left_out, DEEP)
-    found = [len(query.relevant & set(best[query.proposition])) for query in asked]
-    recall = np.array(found) / np.array([len(query.relevant) for query in asked])
-    values = measure_queries(asked, described, candidates, left_out)
-    owners = np.array([query.proposition for query in asked])
+    found = [len(query.relevant & set(best[query.proposition])) for query in queries]
+    recall = np.array(found) / np.array([len(query.relevant) for query in queries])
+    values = measure_queries(queries, described, candidates, left_out)
+    owners = np.array([query.proposition for query in queries])
     seen = _find_seen(labelled, described.folds)
-    groups = {"all": np.ones(len(asked), np.bool_)}
-    groups |= {f"stance {stance}": np.array([query.stance is stance for query in asked]) for stance in Stance}
+    groups = {"all": np.ones(len(queries), np.bool_)}
+    groups |= {f"stance {stance}": np.array([query.stance is stance for query in queries]) for stance in Stance}
     groups |= {"seen": seen[owners], "unseen": ~seen[owners]}
     slices = {
         name: Slice(int(chosen.sum()), estimate(values[chosen], owners[chosen]), float(recall[chosen].mean()))
@@ -115,7 +115,7 @@ def make_report(
         others[part] = score_left_out(described, columns=kept, settings=settings)
     ablation = {}
     for name, scores in others.items():
-        without = measure_queries(asked, described, candidates, scores)
+        without = measure_queries(queries, described, candidates, scores)
         ablation[name] = Ablation(float(without.mean()), estimate(values - without, owners))
     bins = _bin(ranker.probability(left_out), described.relevant)
     weights = np.array([held.candidates for held in bins]) / len(left_out)

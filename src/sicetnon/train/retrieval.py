@@ -40,6 +40,7 @@ from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningPair, TuningSettings, mine_pairs, tune_encoder
 from sicetnon.train.export import export_onnx
 from sicetnon.train.labelled import Labelled, Texts, deal_folds, label_propositions, list_queries, read_texts
+from sicetnon.train.measuring import Candidates
 from sicetnon.train.page import write_page
 from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
 from sicetnon.train.report import RetrievalReport, make_report
@@ -132,7 +133,8 @@ def _train(training: _Training, out: Path) -> RetrievalReport:
         work.once(f"half-{half}", lambda half=half: _describe_half(training, pairs, half))  # type: ignore[misc]
         for half in range(HALVES)
     ]
-    described, candidates, sides = _join(halves, training.folds)
+    described, documents, sides = _join(halves, training.folds)
+    candidates = Candidates(documents, training.lexical.tie_rank)
     ranker, left_out = fit_ranker(described, settings=settings.ranker)
     queries = list_queries(labelled)
     weight, gain = weigh_stance(queries, described, candidates, ranker.probability(left_out), sides)
@@ -141,6 +143,7 @@ def _train(training: _Training, out: Path) -> RetrievalReport:
     stance_model = fit_stance_model(encoder)
     made = make_report(
         labelled,
+        queries,
         described,
         candidates,
         left_out,

@@ -16,7 +16,7 @@ from sicetnon.corpora import read_bundled_decisions, read_bundled_propositions
 from sicetnon.dense import Encoder
 from sicetnon.stance import Claim, Reading, StanceModel, negate, read_statement
 from sicetnon.train.labelled import Labelled, LabelledQuery, Texts
-from sicetnon.train.measuring import Estimate, estimate, measure_queries
+from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries
 from sicetnon.train.ranker import Described
 from sicetnon.train.stance import train_stance
 from sicetnon.types import Stance
@@ -89,7 +89,7 @@ def judge_candidates(
 def weigh_stance(
     queries: Sequence[LabelledQuery],
     described: Described,
-    candidates: Sequence[Ints],
+    candidates: Candidates,
     probabilities: Floats,
     sides: Floats,
 ) -> tuple[float, Estimate]:
@@ -128,7 +128,7 @@ def weigh_stance(
 def find_doubts(
     queries: Sequence[LabelledQuery],
     described: Described,
-    candidates: Sequence[Ints],
+    candidates: Candidates,
     sides: Floats,
     doc_ids: Sequence[str],
 ) -> list[Doubt]:
@@ -138,7 +138,7 @@ def find_doubts(
     for query in queries:
         if query.stance not in SIDED:
             continue
-        own = candidates[query.proposition]
+        own = candidates.documents[query.proposition]
         start = ends[query.proposition] - described.counts[query.proposition]
         for place in np.flatnonzero(np.isin(own, sorted(query.relevant))).tolist():
             other = float(sides[start + place, 1 - SIDED.index(query.stance)])
