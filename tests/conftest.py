@@ -20,7 +20,7 @@ from sicetnon.dense import Encoder, load_encoder
 from sicetnon.dense.encoder import Progress, Vectors
 from sicetnon.ingest import build_index
 from sicetnon.search import Searcher
-from sicetnon.types import Document, Treatment
+from sicetnon.types import Document, Stance, Treatment
 
 TESTS = Path(__file__).parent
 if str(TESTS) not in sys.path:
@@ -91,6 +91,7 @@ class CheapEncoder:
 
     name = "cheap"
     dimensions = 32
+    instructs_by_stance = False
 
     def __init__(self, fingerprint: str = "cheap 1") -> None:
         """Pretend to be the model of that fingerprint."""
@@ -108,9 +109,26 @@ class CheapEncoder:
         units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """Do the same."""
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
+        """Do the same, whatever the stance."""
+        del stance
         return self.encode_documents(texts)
+
+
+class InstructedEncoder(CheapEncoder):
+    """The same with the stance as a word before each query; it keeps a list of what it was asked."""
+
+    instructs_by_stance = True
+
+    def __init__(self) -> None:
+        """Begin with an empty list."""
+        super().__init__("instructed 1")
+        self.asked: list[tuple[str, Stance]] = []
+
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
+        """Put the stance before the texts."""
+        self.asked += [(text, stance) for text in texts]
+        return self.encode_documents([f"{stance} {text}" for text in texts])
 
 
 @dataclass(frozen=True)
@@ -177,6 +195,12 @@ def cheap_encoder() -> CheapEncoder:
 def other_encoder() -> CheapEncoder:
     """Give an encoder with another fingerprint."""
     return CheapEncoder("cheap 2")
+
+
+@pytest.fixture
+def instructed_encoder() -> InstructedEncoder:
+    """Give a cheap encoder that instructs by stance, of which nothing was asked yet."""
+    return InstructedEncoder()
 
 
 @pytest.fixture(scope="session")

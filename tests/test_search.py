@@ -9,16 +9,19 @@ from datetime import date, timedelta
 from pathlib import Path
 from typing import Any
 
+import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from toy_model import ToyModel, make_corpus, make_ranker
 
 from sicetnon.corpora import read_bundled_propositions
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder
 from sicetnon.errors import InputError, ModelError
 from sicetnon.ingest import build_index
+from sicetnon.relevance import measure_relevance
 from sicetnon.search import CANDIDATES, STANCE_WEIGHT, Searcher
-from sicetnon.stance import StanceModel
+from sicetnon.stance import StanceModel, negate
 from sicetnon.types import BothSides, Document, Filters, Query, Ranking, SideProbabilities, Stance
 
 PROPOSITION = "The police may search a phone without a warrant."
@@ -353,6 +356,85 @@ def test_judge(small_searcher: Searcher, small_corpus: Sequence[Document]) -> No
     assert small_searcher.judge(narrow, "d-undated").document == small_corpus[4]
     with pytest.raises(InputError, match='document "d-absent"'):
         small_searcher.judge(query, "d-absent")
+
+
+class TestInstructionByStance:
+    """An encoder that puts another instruction before a query for each stance."""
+
+    @pytest.fixture
+    def searcher(self, tmp_path: Path, instructed_encoder: Any, small_corpus: Sequence[Document]) -> Searcher:
+        """Open an index of the small corpus; nothing was asked of its encoder yet."""
+        build_index(small_corpus, tmp_path / "index", encoder=instructed_encoder)
+        return Searcher.open(tmp_path / "index", encoder=instructed_encoder)
+
+    @pytest.mark.parametrize("stance", Stance)
+    def test_relevance_by_the_asked_stance(self, searcher: Searcher, instructed_encoder: Any, stance: Stance) -> None:
+        """Documents are as much on point as the query's vector for its stance says."""
+        relevance = measure_relevance(
+            searcher._collection, None, [PROPOSITION], instructed_encoder.encode_queries([PROPOSITION], stance)
+        )[0]
+        for hit in searcher.search(Query(proposition=PROPOSITION, stance=stance)).hits:
+            ordinal = searcher._collection.documents.find(hit.document.doc_id)
+            assert hit.relevance == relevance.probability(np.array([ordinal]))[0]
+
+    def test_stances_differ_in_relevance_and_not_in_sides(self, searcher: Searcher) -> None:
+        """Each stance has a relevance of its own; the side that a document takes depends on the proposition alone."""
+        rankings = [searcher.search(Query(proposition=PROPOSITION, stance=stance)) for stance in Stance]
+        by_document = [{hit.document.doc_id: hit for hit in ranking.hits} for ranking in rankings]
+        assert len({tuple(sorted((name, hit.relevance) for name, hit in hits.items())) for hits in by_document}) == 3
+        for doc_id, hit in by_document[0].items():
+            assert [hits[doc_id].sides for hits in by_document] == [hit.sides] * 3
+
+    def test_many_as_one_at_a_time(self, searcher: Searcher) -> None:
+        """Stances side by side, in blocks and among other propositions, get what each gets alone."""
+        queries = [
+            Query(proposition=f"{PROPOSITION} {number // 4}", stance=list(Stance)[number % 3])
+            for number in range(2 * QUERIES_AT_ONCE + 3)
+        ]
+        assert list(searcher.search_many(queries)) == [searcher.search(query) for query in queries]
+
+    def test_both_sides_and_one_document_by_all(self, searcher: Searcher) -> None:
+        """Where both sides are shown and where one document is judged, its relevance is that of a query for all."""
+        query = Query(proposition=PROPOSITION, stance=Stance.REFUTED)
+        expected = {
+            hit.document.doc_id: hit.relevance for hit in searcher.search(replace(query, stance=Stance.ALL)).hits
+        }
+        answer = searcher.search_both(query)
+        found = {hit.document.doc_id: hit.relevance for hit in (*answer.supports, *answer.refutes, *answer.unclear)}
+        assert found == expected
+        assert {doc_id: searcher.judge(query, doc_id).relevance for doc_id in expected} == expected
+
+    def test_known_propositions_are_recalled_by_all(self, tmp_path: Path, instructed_encoder: Any) -> None:
+        """The memory was encoded for all stances, so a proposition that it holds lies at 1 from itself in each."""
+        documents, propositions = make_corpus(20, 12)
+        build_index(documents, tmp_path / "index", model=ToyModel(instructed_encoder, propositions, make_ranker()))  # type: ignore[arg-type]
+        searcher = Searcher.open(tmp_path / "index", encoder=instructed_encoder)
+        known = propositions[3]
+        for stance in Stance:
+            ((_, relevance),) = searcher._score([(known.proposition, stance)])
+            assert relevance._joined["nearest"].max() == pytest.approx(1)
+
+    @pytest.mark.parametrize(
+        ("stances", "texts"),
+        [((Stance.ALL,), 2), ((Stance.REFUTED,), 3), (tuple(Stance), 4), ((Stance.REFUTED, Stance.REFUTED), 3)],
+    )
+    def test_nothing_is_encoded_twice(
+        self, searcher: Searcher, instructed_encoder: Any, stances: tuple[Stance, ...], texts: int
+    ) -> None:
+        """A proposition costs a vector for each stance asked, one for its side and one of its denial."""
+        list(searcher.search_many([Query(proposition=PROPOSITION, stance=stance) for stance in stances]))
+        assert len(instructed_encoder.asked) == len(set(instructed_encoder.asked)) == texts
+
+
+def test_one_vector_for_all_stances(
+    tmp_path: Path, instructed_encoder: Any, small_corpus: Sequence[Document], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Of an encoder without instruction by stance a proposition costs one vector, and its denial one."""
+    monkeypatch.setattr(type(instructed_encoder), "instructs_by_stance", False)
+    build_index(small_corpus, tmp_path / "index", encoder=instructed_encoder)
+    searcher = Searcher.open(tmp_path / "index", encoder=instructed_encoder)
+    list(searcher.search_many([Query(proposition=PROPOSITION, stance=stance) for stance in Stance]))
+    assert instructed_encoder.asked == [(PROPOSITION, Stance.ALL), (negate(PROPOSITION), Stance.ALL)]
 
 
 @pytest.mark.parametrize(

@@ -10,7 +10,8 @@ from typing import Any
 
 import pytest
 
-from sicetnon.dense.local import INSTRUCTION
+from sicetnon.dense.local import INSTRUCTIONS
+from sicetnon.types import Stance
 
 INSTALLED = find_spec("torch") is not None and find_spec("sentence_transformers") is not None
 needs_torch = [
@@ -37,7 +38,7 @@ def make_qwen3(folder: Path, texts: Iterable[str]) -> Path:
     trainer = trainers.BpeTrainer(
         vocab_size=300, special_tokens=[END, "<|im_end|>"], initial_alphabet=alphabet, show_progress=False
     )
-    tokenizer.train_from_iterator([INSTRUCTION, *texts], trainer)
+    tokenizer.train_from_iterator([INSTRUCTIONS[Stance.ALL], *texts], trainer)
     tokenizer.post_processor = processors.TemplateProcessing(
         single=f"$A {END}", special_tokens=[(END, tokenizer.token_to_id(END))]
     )

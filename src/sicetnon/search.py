@@ -13,7 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.collection import Collection
-from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder, load_own_encoder
+from sicetnon.dense import QUERIES_AT_ONCE, Encoder, encode_asked, load_encoder, load_own_encoder
 from sicetnon.dense.encoder import OWN
 from sicetnon.errors import InputError, ModelError
 from sicetnon.relevance import Ranker, Relevance, measure_relevance
@@ -69,16 +69,16 @@ class Searcher:
         """The ranking of each query in order, the same as one at a time.
 
         What queries side by side have in common is done once: a proposition asked for several stances is scored and
-        judged once.
+        judged once, unless the encoder instructs by stance.
         """
         queries = list(queries)
         for query in queries:
             _check(query)
-        groups = [list(group) for _, group in groupby(queries, key=lambda query: query.proposition)]
+        groups = [(asked, list(group)) for asked, group in groupby(queries, key=self._say)]
         for start in range(0, len(groups), QUERIES_AT_ONCE):
             block = groups[start : start + QUERIES_AT_ONCE]
-            scored = self._score([group[0].proposition for group in block])
-            for group, (claim, relevance) in zip(block, scored, strict=True):
+            scored = self._score([asked for asked, _ in block])
+            for (_, group), (claim, relevance) in zip(block, scored, strict=True):
                 judged: dict[Query, list[Hit]] = {}
                 for query in group:
                     asked = replace(query, stance=Stance.ALL, query_id=None)
@@ -91,7 +91,7 @@ class Searcher:
     def search_both(self, query: Query) -> BothSides:
         """The documents on each side and those of no clear side, ``query.top_k`` of each, whatever its stance."""
         _check(query)
-        ((claim, relevance),) = self._score([query.proposition])
+        ((claim, relevance),) = self._score([(query.proposition, Stance.ALL)])
         sides: dict[Side | None, list[Hit]] = {Side.SUPPORTS: [], Side.REFUTES: [], None: []}
         for hit in self._judge_candidates(query, claim, relevance):
             sides[tell_side(hit.sides)].append(hit)
@@ -110,6 +110,8 @@ class Searcher:
     def judge(self, query: Query, doc_id: str) -> Hit:
         """What one document says of the proposition, whatever the query's filters and however little it is on point.
 
+        Its relevance is that of a query for all stances.
+
         Raises:
             InputError: the index holds no such document, or the query cannot be asked.
         """
@@ -117,17 +119,28 @@ class Searcher:
         ordinal = self._collection.documents.find(doc_id)
         if ordinal is None:
             raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
-        ((claim, relevance),) = self._score([query.proposition])
+        ((claim, relevance),) = self._score([(query.proposition, Stance.ALL)])
         ordinals = np.array([ordinal])
         hit = next(self._judge(query, claim, ordinals, relevance.probability(ordinals)))
         return _score_side(hit, query.stance, self._stance_weight)
 
-    def _score(self, propositions: Sequence[str]) -> list[tuple[Claim, Relevance]]:
-        """At most ``QUERIES_AT_ONCE`` propositions as read, each with how much every document is on point."""
-        vectors = self._encoder.encode_queries(propositions)
-        denials = self._encoder.encode_queries([negate(proposition) for proposition in propositions])
-        claims = map(Claim, map(read_statement, propositions), vectors, denials, propositions)
-        relevance = measure_relevance(self._collection, self._ranker, propositions, vectors)
+    def _say(self, query: Query) -> tuple[str, Stance]:
+        """The proposition, and the stance that the encoder is told: what queries have in common if they have this."""
+        return query.proposition, query.stance if self._encoder.instructs_by_stance else Stance.ALL
+
+    def _score(self, asked: Sequence[tuple[str, Stance]]) -> list[tuple[Claim, Relevance]]:
+        """At most ``QUERIES_AT_ONCE`` propositions as read, each with how much every document is on point.
+
+        Claims, and what known propositions are compared with, are encoded for all stances, as they were in training.
+        """
+        propositions = [proposition for proposition, _ in asked]
+        plain = [(proposition, Stance.ALL) for proposition in propositions]
+        denials = [(negate(proposition), Stance.ALL) for proposition in propositions]
+        distinct = list(dict.fromkeys([*asked, *plain, *denials]))
+        vectors = dict(zip(distinct, encode_asked(self._encoder, distinct), strict=True))
+        own, unsided, denied = (np.stack([vectors[each] for each in some]) for some in (asked, plain, denials))
+        claims = map(Claim, map(read_statement, propositions), unsided, denied, propositions)
+        relevance = measure_relevance(self._collection, self._ranker, propositions, own, recalling=unsided)
         return list(zip(claims, relevance, strict=True))
 
     def _judge_candidates(self, query: Query, claim: Claim, relevance: Relevance) -> list[Hit]:

@@ -20,7 +20,7 @@ from sicetnon.ingest import build_index
 from sicetnon.remote import Client, Limits, Settings
 from sicetnon.remote.cache import FILE
 from sicetnon.search import Searcher
-from sicetnon.types import Document, Query
+from sicetnon.types import Document, Query, Stance
 
 TEXTS = ["The police may not search a phone.", "No.", "The contract is void."]
 Corpus = tuple[Document, ...]
@@ -129,6 +129,13 @@ def test_query_prompt(endpoint: FakeEndpoint, monkeypatch: pytest.MonkeyPatch) -
     encoder.encode_queries(["a"])
     encoder.encode_documents(["a"])
     assert inputs(endpoint) == [["query: a"], ["a"]]
+
+
+def test_no_instruction_by_stance(endpoint: FakeEndpoint, encoder: EndpointEncoder) -> None:
+    """A query is asked once, whatever the stances it comes with."""
+    vectors = {encoder.encode_queries(["a"], stance).tobytes() for stance in Stance}
+    assert len(vectors) == len(endpoint.asked) == 1
+    assert not encoder.instructs_by_stance
 
 
 def test_no_text(endpoint: FakeEndpoint, encoder: EndpointEncoder) -> None:

@@ -11,12 +11,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-from tiny_models import END, make_qwen3, needs_torch
+from tiny_models import END, make_bert, make_qwen3, needs_torch
 
 from sicetnon.dense import load_encoder
 from sicetnon.dense.local import (
     BATCH,
-    INSTRUCTION,
+    INSTRUCTIONS,
     MAX_TOKENS,
     SAMPLE_BYTES,
     SAMPLES,
@@ -24,6 +24,7 @@ from sicetnon.dense.local import (
     fingerprint_directory,
 )
 from sicetnon.errors import MissingExtra, ModelError
+from sicetnon.types import Stance
 
 TEXTS = ["The police may not search a phone.", "No.", "The contract is void " * 20]
 
@@ -79,11 +80,43 @@ class TestLocalEncoder:
         alone = local_encoder.encode_documents([TEXTS[1]])[0]
         assert local_encoder.encode_documents([TEXTS[2], TEXTS[1]])[1] == pytest.approx(alone, abs=1e-5)
 
-    def test_instruction_on_queries_alone(self, local_encoder: LocalEncoder) -> None:
-        """A query is encoded as a document that begins with the instruction, and a document without it."""
-        query = local_encoder.encode_queries([TEXTS[0]])[0]
-        assert query == pytest.approx(local_encoder.encode_documents([INSTRUCTION + TEXTS[0]])[0], abs=1e-5)
+    @pytest.mark.parametrize("stance", Stance)
+    def test_instruction_on_queries_alone(self, local_encoder: LocalEncoder, stance: Stance) -> None:
+        """A query is encoded as a document that begins with the stance's instruction, and a document without it."""
+        query = local_encoder.encode_queries([TEXTS[0]], stance)[0]
+        assert query == pytest.approx(local_encoder.encode_documents([INSTRUCTIONS[stance] + TEXTS[0]])[0], abs=1e-5)
         assert query @ local_encoder.encode_documents([TEXTS[0]])[0] < 0.999
+
+    def test_instruction_by_stance(self, local_encoder: LocalEncoder) -> None:
+        """Each stance has a vector of its own; where none is named, that of all."""
+        assert local_encoder.instructs_by_stance
+        vectors = {stance: local_encoder.encode_queries([TEXTS[0]], stance)[0] for stance in Stance}
+        assert len({vector.tobytes() for vector in vectors.values()}) == len(Stance)
+        assert local_encoder.encode_queries([TEXTS[0]])[0].tobytes() == vectors[Stance.ALL].tobytes()
+
+    def test_instructions_of_the_model(self, model_directory: Path, tmp_path: Path) -> None:
+        """Instructions that stand in the directory, as in a tuned one's, come before those that are built in."""
+        copy = tmp_path / "tuned"
+        shutil.copytree(model_directory, copy)
+        settings = copy / "config_sentence_transformers.json"
+        fields = json.loads(settings.read_text())
+        fields["prompts"] |= {"refuted": "Against: "}
+        settings.write_text(json.dumps(fields))
+        encoder = LocalEncoder(copy)
+        for stance, instruction in {**INSTRUCTIONS, Stance.REFUTED: "Against: "}.items():
+            expected = encoder.encode_documents([instruction + TEXTS[0]])
+            assert encoder.encode_queries([TEXTS[0]], stance) == pytest.approx(expected, abs=1e-5)
+
+    def test_one_prompt_where_the_mean_is_pooled(self, tmp_path: Path) -> None:
+        """A model that pools otherwise puts the words that it wants before every query, whatever the stance."""
+        path = make_bert(tmp_path, ["police", "contract"])
+        settings = path / "config_sentence_transformers.json"
+        settings.write_text(json.dumps(json.loads(settings.read_text()) | {"prompts": {"query": "police: "}}))
+        encoder = LocalEncoder(path)
+        assert not encoder.instructs_by_stance
+        expected = encoder.encode_documents([f"police: {text}" for text in TEXTS])
+        for stance in Stance:
+            assert encoder.encode_queries(TEXTS, stance) == pytest.approx(expected, abs=1e-5)
 
     def test_as_the_library_encodes(self, local_encoder: LocalEncoder) -> None:
         """Documents come out as sentence-transformers encodes them."""

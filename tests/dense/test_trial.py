@@ -12,6 +12,7 @@ import pytest
 from sicetnon.dense import trial
 from sicetnon.dense.encoder import Progress, Vectors
 from sicetnon.errors import MissingExtra
+from sicetnon.types import Stance
 
 TEXTS = [f"Decision {number}. " + "The Court held so. " * 40 for number in range(50)]
 
@@ -20,6 +21,7 @@ class TimedEncoder:
     """Counts on a clock of its own how long it would have encoded."""
 
     name, fingerprint, dimensions = "timed", "timed 1", 2
+    instructs_by_stance = False
 
     def __init__(self, seconds_a_text: float, seconds_a_query: float) -> None:
         """Start the clock at 0."""
@@ -33,8 +35,9 @@ class TimedEncoder:
         del progress
         return self._encode(texts, self.seconds_a_text)
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
         """Let another time pass."""
+        del stance
         return self._encode(texts, self.seconds_a_query)
 
     def _encode(self, texts: Sequence[str], seconds: float) -> Vectors:
@@ -121,6 +124,16 @@ def test_queries_dearer_than_documents(tmp_path: Path, monkeypatch: pytest.Monke
     assert "18.7 s for a batch" in held.reason
     held, encoder = hold(monkeypatch, tmp_path, seconds_a_text=0.03, seconds_a_query=0.0001)
     assert held.encoder is encoder
+
+
+def test_instruction_by_stance(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoder that instructs by stance encodes a text more for a query, and is refused where that is too slow."""
+    held, encoder = hold(monkeypatch, tmp_path, seconds_a_text=0.0001, seconds_a_query=0.02)  # 2 x 311 texts: 12.4 s
+    assert held.encoder is encoder
+    monkeypatch.setattr(TimedEncoder, "instructs_by_stance", True)
+    held, _ = hold(monkeypatch, tmp_path, seconds_a_text=0.0001, seconds_a_query=0.02)
+    assert held.encoder is None
+    assert "18.7 s for a batch" in held.reason
 
 
 def test_loading_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

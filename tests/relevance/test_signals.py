@@ -102,6 +102,19 @@ def test_passages(toy: tuple[Collection, list[Any], list[Any]], cheap_encoder: A
         assert measured["document"][0, document] == pytest.approx(sources.documents[document] @ asked[0], abs=1e-5)
 
 
+def test_recalling(toy: tuple[Collection, list[Any], list[Any]], cheap_encoder: Any) -> None:
+    """Vectors to recall with are compared with known propositions, and with nothing else."""
+    sources = Sources.of(toy[0])
+    own, other = cheap_encoder.encode_queries(["A ship."]), cheap_encoder.encode_queries(["The police need a warrant."])
+    mixed = measure_signals(sources, ["A ship."], own, recalling=other)
+    expected = measure_signals(sources, ["A ship."], own)
+    recalled = measure_signals(sources, ["A ship."], other)
+    assert recalled["nearest"].tolist() != expected["nearest"].tolist()
+    assert {name: signal.tolist() for name, signal in mixed.items()} == {
+        name: (recalled if name in {"nearest", "nearest two"} else expected)[name].tolist() for name in expected
+    }
+
+
 def test_block(toy: tuple[Collection, list[Any], list[Any]], cheap_encoder: Any) -> None:
     """A proposition's signals are the same bits alone and anywhere in a full block."""
     collection, _, propositions = toy

@@ -3,7 +3,15 @@
 Knows nothing of documents, passages or index directories.
 """
 
-from sicetnon.dense.encoder import Encoder, load_encoder, load_own_encoder
+from sicetnon.dense.encoder import Encoder, encode_asked, load_encoder, load_own_encoder
 from sicetnon.dense.search import QUERIES_AT_ONCE, max_similarity, similarities
 
-__all__ = ["QUERIES_AT_ONCE", "Encoder", "load_encoder", "load_own_encoder", "max_similarity", "similarities"]
+__all__ = [
+    "QUERIES_AT_ONCE",
+    "Encoder",
+    "encode_asked",
+    "load_encoder",
+    "load_own_encoder",
+    "max_similarity",
+    "similarities",
+]

@@ -9,6 +9,8 @@ from typing import Protocol, TypeAlias
 import numpy as np
 import numpy.typing as npt
 
+from sicetnon.types import Stance
+
 Vectors: TypeAlias = npt.NDArray[np.float32]
 Progress: TypeAlias = Callable[[int], None]
 """Called with the number of texts encoded since the last call."""
@@ -36,11 +38,25 @@ class Encoder(Protocol):
     def dimensions(self) -> int:
         """Length of a vector."""
 
+    @property
+    def instructs_by_stance(self) -> bool:
+        """Whether a query's vector depends on the stance that is asked for: a query is encoded for each if so."""
+
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """float32 [len(texts), dimensions], in the order of ``texts``."""
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
-        """The same for queries, with the model's instruction where it has one."""
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
+        """The same for queries, with the model's instruction for the stance where it has one."""
+
+
+def encode_asked(encoder: Encoder, asked: Sequence[tuple[str, Stance]]) -> Vectors:
+    """The vectors of queries, each for the stance beside it: float32 [len(asked), dimensions], in their order."""
+    vectors = np.empty((len(asked), encoder.dimensions), np.float32)
+    for stance in Stance:
+        rows = [row for row, (_, own) in enumerate(asked) if own is stance]
+        if rows:
+            vectors[rows] = encoder.encode_queries([asked[row][0] for row in rows], stance)
+    return vectors
 
 
 def load_encoder(name: str = EMBEDDED) -> Encoder:

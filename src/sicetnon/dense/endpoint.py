@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sicetnon.dense.encoder import ENDPOINT, Progress, Vectors
 from sicetnon.errors import EndpointError
 from sicetnon.remote import AnswerCache, Client, Settings, map_parallel, read_settings
+from sicetnon.types import Stance
 
 QUERY_PROMPT = "SICETNON_ENDPOINT_QUERY_PROMPT"
 BATCH = 32  # texts a call: text-embeddings-inference takes no more unless told to
@@ -29,6 +30,7 @@ class EndpointEncoder:
     """Asks ``/embeddings``. Used by many threads; a text gets the same vector however often it is encoded."""
 
     name = ENDPOINT
+    instructs_by_stance = False
 
     def __init__(self, settings: Settings, *, query_prompt: str = "", client: Client | None = None) -> None:
         self._settings = settings
@@ -59,7 +61,7 @@ class EndpointEncoder:
                 progress(sum(len(rows[text]) for text in batch))
         return vectors
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:  # noqa: ARG002 - one vector for all
         """One text a call: a query's vector depends on the query alone."""
         found = list(map_parallel(self._encode_query, [self._query_prompt + text for text in texts]))
         return np.stack(found) if found else np.empty((0, self.dimensions), np.float32)

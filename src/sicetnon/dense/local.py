@@ -1,7 +1,8 @@
 """Encoders from a local sentence-transformers directory, such as Qwen3-Embedding-0.6B; on a GPU where there is one.
 
 Nothing is ever downloaded. Qwen3-Embedding (Zhang et al. 2025, "Qwen3 Embedding", section 2) pools the last token,
-which must be the end token, so the padding is on the left; the instruction stands before the query only.
+which must be the end token, so the padding is on the left; the instruction stands before the query only, and tells it
+which decisions are asked for: those that support the proposition, those that refute it, or both.
 """
 
 from __future__ import annotations
@@ -16,11 +17,19 @@ import numpy as np
 
 from sicetnon.dense.encoder import Progress, Vectors
 from sicetnon.errors import MissingExtra, ModelError
+from sicetnon.types import Stance
 
 if TYPE_CHECKING:
     from sentence_transformers import SentenceTransformer
 
-INSTRUCTION = "Instruct: Given a legal proposition, retrieve court decisions that support or refute it\nQuery:"
+INSTRUCTIONS = {
+    stance: f"Instruct: Given a legal proposition, retrieve court decisions that {what_they_do} it\nQuery:"
+    for stance, what_they_do in (
+        (Stance.SUPPORTED, "support"),
+        (Stance.REFUTED, "refute"),
+        (Stance.ALL, "support or refute"),
+    )
+}
 MAX_TOKENS = 512
 BATCH = 32
 SAMPLES, SAMPLE_BYTES = 64, 65_536  # of a file, for the fingerprint
@@ -42,18 +51,20 @@ class LocalEncoder:
         self.fingerprint = fingerprint
         self.dimensions = int(self._model.get_embedding_dimension() or 0)
         self._model.max_seq_length = min(MAX_TOKENS, self._model.max_seq_length or MAX_TOKENS)
-        self._query_prompt = str(self._model.prompts.get("query") or "")
-        if _pools_last_token(self._model):
+        self._prompts = dict.fromkeys(Stance, str(self._model.prompts.get("query") or ""))
+        self.instructs_by_stance = _pools_last_token(self._model)
+        if self.instructs_by_stance:
             self._model.tokenizer.padding_side = "left"
-            self._query_prompt = INSTRUCTION
+            own = self._model.prompts  # a tuned model brings the instructions that it was tuned with
+            self._prompts = {stance: own.get(stance) or text for stance, text in INSTRUCTIONS.items()}
             _ensure_end(self._model.tokenizer, path)
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, "", progress)
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
         """One text at a time: a query's vector depends on the query alone."""
-        vectors = [self._encode([text], self._query_prompt) for text in texts]
+        vectors = [self._encode([text], self._prompts[stance]) for text in texts]
         return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 
     def _encode(self, texts: Sequence[str], prompt: str, progress: Progress | None = None) -> Vectors:

@@ -13,6 +13,7 @@ import numpy as np
 
 from sicetnon.dense.encoder import Progress, Vectors
 from sicetnon.errors import ModelError
+from sicetnon.types import Stance
 
 MAX_TOKENS = 256  # longest input all-MiniLM-L6-v2 was trained for
 BATCH_TOKENS = 2048  # padded tokens a batch: 16 x 256 would peak at 805 MB
@@ -21,6 +22,8 @@ MAX_BATCH = 64
 
 class OnnxEncoder:
     """A model with the inputs input_ids, attention_mask and token_type_ids and the output last_hidden_state."""
+
+    instructs_by_stance = False
 
     def __init__(
         self, model: bytes, tokenizer: str, *, name: str, fingerprint: str, max_tokens: int | None = MAX_TOKENS
@@ -62,7 +65,7 @@ class OnnxEncoder:
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, progress)
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:  # noqa: ARG002 - one vector for all
         """One text at a time, which costs little for short ones: a query's vector depends on the query alone."""
         vectors = [self._encode([text]) for text in texts]
         return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)

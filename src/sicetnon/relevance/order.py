@@ -69,16 +69,22 @@ class RankedRelevance:
 
 
 def measure_relevance(
-    collection: Collection, ranker: Ranker | None, propositions: Sequence[str], vectors: Vectors
+    collection: Collection,
+    ranker: Ranker | None,
+    propositions: Sequence[str],
+    vectors: Vectors,
+    *,
+    recalling: Vectors | None = None,
 ) -> list[Relevance]:
     """How much every document is on point for each of at most ``QUERIES_AT_ONCE`` propositions.
 
-    ``vectors`` float32 [len(propositions), d] are theirs. ``ranker``: None for an index without labelled examples.
+    ``vectors`` float32 [len(propositions), d] are theirs, and ``recalling`` those that known propositions are compared
+    with, if not the same. ``ranker``: None for an index without labelled examples.
     """
     tie_rank = collection.lexical.tie_rank
     if ranker is None:
         return [SummedRelevance(fused, tie_rank) for fused in fused_scores(collection, propositions, vectors)]
-    joined = join_signals(measure_signals(Sources.of(collection), propositions, vectors))
+    joined = join_signals(measure_signals(Sources.of(collection), propositions, vectors, recalling=recalling))
     picked = pick_scores(joined)
     return [RankedRelevance(ranker, joined, picked, query, tie_rank) for query in range(len(propositions))]
 

@@ -44,10 +44,13 @@ class Sources(NamedTuple):
         )
 
 
-def measure_signals(sources: Sources, propositions: Sequence[str], vectors: Vectors) -> Signals:
+def measure_signals(
+    sources: Sources, propositions: Sequence[str], vectors: Vectors, *, recalling: Vectors | None = None
+) -> Signals:
     """Each signal of every document for each of a block of propositions: float32 [len(propositions), documents].
 
-    ``vectors`` float32 [len(propositions), d] are those of the propositions, at most ``QUERIES_AT_ONCE``.
+    ``vectors`` float32 [len(propositions), d] are those of the propositions, at most ``QUERIES_AT_ONCE``;
+    ``recalling`` theirs by the instruction that the memory was encoded with, where ``vectors`` are by another.
     """
     terms = [analyze(proposition) for proposition in propositions]
     cosines = similarities(vectors, sources.passages)
@@ -60,7 +63,8 @@ def measure_signals(sources: Sources, propositions: Sequence[str], vectors: Vect
     }
     if sources.memory is not None:
         signals["expanded words"] = _score_words(sources.memory.expanded, terms)
-        signals |= _measure_memory(sources.memory, vectors, len(sources.documents))
+        compared = vectors if recalling is None else recalling
+        signals |= _measure_memory(sources.memory, compared, len(sources.documents))
     return signals
 
 

@@ -3,8 +3,8 @@
 Each proposition is to lie nearer to a passage of its own document than to the other passages of the batch, of which one
 was mined for it: cross-entropy over scaled cosines (Henderson et al. 2017, "Efficient natural language response
 suggestion for Smart Reply", section 4; Karpukhin et al. 2020, "Dense passage retrieval", section 3.2). A passage of
-another document that is labelled for the proposition is no negative of it. The tuned weights may be mixed with those
-before (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", section 3).
+another document that is labelled for the proposition is no negative of it, be it for another stance. The tuned weights
+may be mixed with those before (Wortsman et al. 2022, "Robust fine-tuning of zero-shot models", section 3).
 """
 
 from __future__ import annotations
@@ -18,7 +18,9 @@ import numpy.typing as npt
 
 from sicetnon.dense.encoder import Vectors
 from sicetnon.train.checkpoint import Checkpoint
+from sicetnon.train.labelled import LabelledQuery
 from sicetnon.train.tunable import TunableEncoder
+from sicetnon.types import Stance
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -47,42 +49,49 @@ class TuningSettings:
 
 
 class TuningPair(NamedTuple):
-    """A proposition with passages, by row: ``positives`` of each of its ``documents``, nearest first; ``negatives``."""
+    """A proposition with passages, by row: ``positives`` of each document on point, nearest first; ``negatives``.
+
+    ``stance`` is what is asked for. ``documents`` are labelled for the proposition, whatever the stance.
+    """
 
     proposition: str
     documents: frozenset[int]
     positives: tuple[tuple[int, ...], ...]
     negatives: tuple[int, ...]
+    stance: Stance = Stance.ALL
 
 
 def mine_pairs(
-    propositions: Sequence[str],
+    queries: Sequence[LabelledQuery],
     documents: Sequence[frozenset[int]],
     vectors: Vectors,
     passage_vectors: Vectors,
     starts: Ints,
 ) -> list[TuningPair]:
-    """The propositions with their nearest own passages and near ones of others, by an encoder's vectors.
+    """The queries with their nearest own passages and near ones of others, by an encoder's vectors.
 
-    ``vectors`` float32 [propositions, d]; ``passage_vectors`` float32 [passages, d]; ``starts`` int64 [documents], the
-    first passage of each.
+    ``documents`` are those labelled for each proposition, whatever the stance. ``vectors`` float32 [queries, d];
+    ``passage_vectors`` float32 [passages, d]; ``starts`` int64 [documents], the first passage of each.
     """
     ends = np.append(starts[1:], len(passage_vectors))
     pairs = []
-    for proposition, own, vector in zip(propositions, documents, vectors, strict=True):
+    for query, vector in zip(queries, vectors, strict=True):
+        labelled = documents[query.proposition]
         cosines = passage_vectors @ vector
         best = np.maximum.reduceat(cosines, starts)
         positives = []
-        for document in sorted(own):
+        for document in sorted(query.relevant):
             order = np.argsort(-cosines[starts[document] : ends[document]], kind="stable")[:NEAREST_POSITIVES]
             positives.append(tuple((starts[document] + order).tolist()))
-        limit = MARGIN * max(best[document] for document in own)
+        limit = MARGIN * max(best[document] for document in query.relevant)
         negatives = [
             int(starts[document] + np.argmax(cosines[starts[document] : ends[document]]))
             for document in np.argsort(-best, kind="stable")[:MINED_FROM].tolist()
-            if document not in own and best[document] < limit
+            if document not in labelled and best[document] < limit
         ]
-        pairs.append(TuningPair(proposition, own, tuple(positives), tuple(negatives[:MINED_MOST])))
+        pairs.append(
+            TuningPair(query.text, labelled, tuple(positives), tuple(negatives[:MINED_MOST]), stance=query.stance)
+        )
     return pairs
 
 
@@ -108,7 +117,7 @@ def tune_encoder(
     """
     import torch
 
-    before = encoder.weights
+    before = encoder.weights if settings.mix < 1 else {}
     total = count_steps(len(pairs), settings)
     optimizer = torch.optim.AdamW(_group_parameters(encoder, settings.weight_decay), lr=settings.learning_rate)
     for step in range(checkpoint.restore(encoder, optimizer), total):
@@ -128,7 +137,7 @@ def tune_encoder(
 
 
 class _Drawn(NamedTuple):
-    """One step's propositions, each with a passage of its own, and mined ones."""
+    """One step's queries, each with a passage of its own, and mined ones."""
 
     pairs: list[TuningPair]
     own: list[int]
@@ -156,7 +165,7 @@ def _loss(
     import torch
 
     rows = drawn.own + drawn.mined
-    queries = encoder.embed_queries([pair.proposition for pair in drawn.pairs])
+    queries = encoder.embed_queries([pair.proposition for pair in drawn.pairs], [pair.stance for pair in drawn.pairs])
     logits = queries @ encoder.embed([passages[row] for row in rows]).T * settings.scale
     owners = passage_documents[rows].tolist()
     skipped = [

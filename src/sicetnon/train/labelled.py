@@ -57,6 +57,19 @@ def list_queries(labelled: Sequence[Labelled]) -> list[LabelledQuery]:
     ]
 
 
+def list_tuned(labelled: Sequence[Labelled], *, by_stance: bool) -> list[LabelledQuery]:
+    """What an encoder is tuned on, proposition by proposition.
+
+    ``by_stance``: the labelled queries, for an encoder that is told the stance. Else each proposition once, with all
+    that is on point for it.
+    """
+    if by_stance:
+        return list_queries(labelled)
+    return [
+        LabelledQuery(number, known.proposition, Stance.ALL, known.documents) for number, known in enumerate(labelled)
+    ]
+
+
 def read_texts(documents: Iterable[Document]) -> Texts:
     """Split the documents as an index does."""
     texts = Texts([], [], [], [], np.empty(0, np.int64), np.empty(0, np.int64), [])

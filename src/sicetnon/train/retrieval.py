@@ -23,7 +23,7 @@ import numpy.typing as npt
 
 from sicetnon import __version__
 from sicetnon.collection import Memory
-from sicetnon.dense import QUERIES_AT_ONCE
+from sicetnon.dense import QUERIES_AT_ONCE, encode_asked
 from sicetnon.dense.encoder import EMBEDDED, Vectors
 from sicetnon.dense.local import fingerprint_directory
 from sicetnon.errors import InputError
@@ -39,7 +39,15 @@ from sicetnon.text import analyze
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningPair, TuningSettings, mine_pairs, tune_encoder
 from sicetnon.train.export import export_onnx
-from sicetnon.train.labelled import Labelled, Texts, deal_folds, label_propositions, list_queries, read_texts
+from sicetnon.train.labelled import (
+    Labelled,
+    Texts,
+    deal_folds,
+    label_propositions,
+    list_queries,
+    list_tuned,
+    read_texts,
+)
 from sicetnon.train.measuring import Candidates
 from sicetnon.train.page import write_page
 from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
@@ -194,12 +202,20 @@ def _mine(training: _Training) -> tuple[list[TuningPair], float]:
         started = time.monotonic()
         passages = _encode_passages(training, encoder, "passages before")
         seconds = time.monotonic() - started
-        propositions = encoder.encode_queries([known.proposition for known in labelled])
-        return {"passages": passages, "propositions": propositions, "seconds": np.array(seconds)}
+        by_stance = encoder.instructs_by_stance
+        asked = [(query.text, query.stance) for query in list_tuned(labelled, by_stance=by_stance)]
+        queries = encode_asked(encoder, asked)
+        return {
+            "passages": passages,
+            "queries": queries,
+            "by_stance": np.array(by_stance),
+            "seconds": np.array(seconds),
+        }
 
     before = training.work.once("before", encode)
-    propositions, documents = [known.proposition for known in labelled], [known.documents for known in labelled]
-    pairs = mine_pairs(propositions, documents, before["propositions"], before["passages"], texts.starts)
+    queries = list_tuned(labelled, by_stance=bool(before["by_stance"]))
+    documents = [known.documents for known in labelled]
+    pairs = mine_pairs(queries, documents, before["queries"], before["passages"], texts.starts)
     return pairs, float(before["seconds"])
 
 
@@ -232,9 +248,14 @@ def _tune(training: _Training, name: str, pairs: Sequence[TuningPair]) -> Tunabl
 
 
 def _describe_half(training: _Training, pairs: Sequence[TuningPair], half: int) -> Arrays:
-    """The candidates of the propositions of one half, by an encoder that was tuned on the other."""
+    """The candidates of the propositions of one half, by an encoder that was tuned on the other.
+
+    A proposition is described once, by the instruction for all stances where the encoder has one by stance: what is
+    learned here is what is on point, of which a document labelled for the wrong side is an example too.
+    """
     is_own = training.folds % HALVES == half
-    encoder = _tune(training, f"half {half + 1}", [pairs[index] for index in np.flatnonzero(~is_own).tolist()])
+    others = {training.labelled[index].proposition for index in np.flatnonzero(~is_own).tolist()}
+    encoder = _tune(training, f"half {half + 1}", [pair for pair in pairs if pair.proposition in others])
     passages = _encode_passages(training, encoder, f"passages of half {half + 1}")
     vectors = encoder.encode_queries([known.proposition for known in training.labelled])
     parts = [

@@ -16,11 +16,16 @@ import numpy as np
 from sicetnon.dense.encoder import EMBEDDED, Progress, Vectors
 from sicetnon.dense.local import LocalEncoder
 from sicetnon.errors import MissingExtra
+from sicetnon.types import Stance
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 TEXTS_AT_ONCE = 32  # of like length: what is padded costs as much as what is said
+TEXTS_RECOMPUTED = 8  # at once, where gradients are computed of so few at a time
+LARGE = (
+    100_000_000  # weights; what a batch of a smaller model leaves fits on a GPU, and is quicker than computing it twice
+)
 
 
 class TunableEncoder(LocalEncoder):
@@ -29,6 +34,8 @@ class TunableEncoder(LocalEncoder):
     def __init__(self, path: Path) -> None:
         super().__init__(path, for_training=True)
         self._model.eval()  # no dropout: a small model on few examples learns as well, and always the same
+        size = sum(parameter.numel() for _, parameter in self.parameters)
+        self.recomputes = _must_recompute(self._model.device.type, size)
 
     @property
     def transformer(self) -> Any:
@@ -40,7 +47,7 @@ class TunableEncoder(LocalEncoder):
         """Whether a vector is the mean over the tokens of the text alone: no prompt, and nothing done to it after."""
         kinds = [type(module).__name__ for module in self._model]
         plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
-        return plain and not self._query_prompt and getattr(self._model[1], "pooling_mode", None) == "mean"
+        return plain and not any(self._prompts.values()) and getattr(self._model[1], "pooling_mode", None) == "mean"
 
     @property
     def tokenizer_json(self) -> str:
@@ -53,7 +60,9 @@ class TunableEncoder(LocalEncoder):
         return str(tokenizer.to_str())
 
     def save(self, folder: Path) -> None:
-        """Write the model as a sentence-transformers directory."""
+        """Write the model as a sentence-transformers directory, with the instructions it was tuned with."""
+        if self.instructs_by_stance:
+            self._model.prompts |= {str(stance): prompt for stance, prompt in self._prompts.items()}
         self._model.save(str(folder), create_model_card=False)
 
     @property
@@ -74,29 +83,34 @@ class TunableEncoder(LocalEncoder):
             for name, parameter in self.parameters:
                 parameter.copy_(weights[name])
 
-    def embed(self, texts: Sequence[str], *, prompt: str = "") -> Tensor:
-        """Vectors of length 1 that gradients flow through: float32 [len(texts), dimensions], on the model's device."""
+    def embed(self, texts: Sequence[str]) -> Tensor:
+        """Vectors of length 1 that gradients flow through: float32 [len(texts), dimensions], on the model's device.
+
+        A model that ``recomputes`` keeps nothing for the gradients but the texts, and goes the way there again, some
+        texts at a time (Chen et al. 2016, "Training deep nets with sublinear memory cost").
+        """
         import torch
-        from sentence_transformers.util import batch_to_device
+        from torch.utils.checkpoint import checkpoint
 
         order = sorted(range(len(texts)), key=lambda text: (len(texts[text]), text))
+        again = self.recomputes and torch.is_grad_enabled()
+        at_once = TEXTS_RECOMPUTED if again else TEXTS_AT_ONCE
         parts = []
-        for start in range(0, len(order), TEXTS_AT_ONCE):
-            features = self._model.preprocess([prompt + texts[text] for text in order[start : start + TEXTS_AT_ONCE]])
-            with self._mixed():
-                parts.append(self._model(batch_to_device(features, self._model.device))["sentence_embedding"].float())
+        for start in range(0, len(order), at_once):
+            some = [texts[text] for text in order[start : start + at_once]]
+            parts.append(checkpoint(self._forward, some, use_reentrant=False) if again else self._forward(some))
         back = torch.empty(len(order), dtype=torch.long)
         back[torch.tensor(order)] = torch.arange(len(order))
         vectors: Tensor = torch.nn.functional.normalize(torch.cat(parts)[back.to(parts[0].device)], dim=1)
         return vectors
 
-    def embed_queries(self, texts: Sequence[str]) -> Tensor:
-        """The same for queries, with the model's instruction where it has one."""
-        return self.embed(texts, prompt=self._query_prompt)
+    def embed_queries(self, texts: Sequence[str], stances: Sequence[Stance]) -> Tensor:
+        """The same for queries, with the model's instruction for the stance of each where it has one."""
+        return self.embed([self._prompts[stance] + text for text, stance in zip(texts, stances, strict=True)])
 
-    def encode_queries(self, texts: Sequence[str]) -> Vectors:
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
         """As of many queries at a time: in training their company does not matter."""
-        return self._encode(texts, self._query_prompt)
+        return self._encode(texts, self._prompts[stance])
 
     def _encode(self, texts: Sequence[str], prompt: str, progress: Progress | None = None) -> Vectors:
         import torch
@@ -104,9 +118,18 @@ class TunableEncoder(LocalEncoder):
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         with torch.inference_mode():
             for batch in _batches(texts):
-                vectors[batch] = self.embed([texts[text] for text in batch], prompt=prompt).cpu().numpy()
+                vectors[batch] = self.embed([prompt + texts[text] for text in batch]).cpu().numpy()
                 if progress:
                     progress(len(batch))
+        return vectors
+
+    def _forward(self, texts: Sequence[str]) -> Tensor:
+        """Vectors of a few texts, not yet scaled: float32 [len(texts), dimensions]."""
+        from sentence_transformers.util import batch_to_device
+
+        features = batch_to_device(self._model.preprocess(list(texts)), self._model.device)
+        with self._mixed():
+            vectors: Tensor = self._model(features)["sentence_embedding"].float()
         return vectors
 
     def _mixed(self) -> AbstractContextManager[Any]:
@@ -137,6 +160,11 @@ def _batches(texts: Sequence[str]) -> Iterator[list[int]]:
     order = sorted(range(len(texts)), key=lambda text: (-len(texts[text]), text))
     for start in range(0, len(order), TEXTS_AT_ONCE):
         yield order[start : start + TEXTS_AT_ONCE]
+
+
+def _must_recompute(device: str, size: int) -> bool:
+    """Whether what a batch leaves for its gradients may be more than a GPU holds; ``size`` is the number of weights."""
+    return device != "cpu" and size > LARGE
 
 
 def _has_bfloat16() -> bool:
