@@ -18,6 +18,7 @@ from sicetnon.train.ranker import (
     Described,
     RankerSettings,
     _read_tree,
+    calibrate_left_out,
     fit_curve,
     fit_ranker,
     score_left_out,
@@ -155,6 +156,19 @@ def test_curve_by_hand() -> None:
     scores = np.repeat([-1.0, 1.0], 4)
     slope, intercept = fit_curve(scores, np.array([True, False, False, False, True, True, True, False]))
     assert (slope, intercept) == (pytest.approx(np.log(3), abs=1e-3), pytest.approx(0, abs=1e-3))
+
+
+def test_curve_of_other_folds() -> None:
+    """Probabilities of a group of folds are by the curve of the others: here each says what the other's shares are."""
+    relevant = np.array([True, False, False, False, True, True, True, False] * 2)
+    folds = np.array([0, 1, LEFT_OUT_TOGETHER, LEFT_OUT_TOGETHER + 1])
+    described = Described(np.zeros((16, len(FEATURES))), relevant, np.full(4, 4), folds)
+    scores = np.zeros(16)
+    assert described.groups.tolist() == [0, 1, 0, 1]
+    assert calibrate_left_out(described, scores) == pytest.approx(np.repeat([0.75, 0.25, 0.75, 0.25], 4), abs=1e-3)
+    slope, intercept = fit_curve(scores, relevant)  # fitted on all it would seem without a fault
+    assert 1 / (1 + np.exp(-intercept)) == pytest.approx(0.5)
+    assert slope > 0
 
 
 @pytest.mark.parametrize("scale", [1e-3, 1.0, 1e3])

@@ -43,14 +43,14 @@ Intervals hold the mean with a chance of 95 in 100, by resampling propositions. 
 {_plot_estimates("gain in nDCG at 10", gains, *_reach([gain for _, gain in gains]))}
 {_table(("without", "nDCG@10", "it adds"), left_out)}
 <h2>Calibration</h2>
-<p>Of documents said to be on point with a probability, the share that is. Expected calibration error
-{report.calibration_error:.3f}.</p>
+<p>Of documents said to be on point with a probability, the share that is; by curves fitted on other propositions.
+Expected calibration error {report.calibration_error:.3f}.</p>
 {_plot_calibration(report.calibration)}
 {_table(("probability", "on point", "candidates"), bins)}
 <h2>Sides</h2>
-<p>Where a side is asked for, the probability of that side counts with the exponent {report.stance_weight:g}; what it
-gains in nDCG@10 on propositions left out: {report.stance_gain:+.3f}. Labels that the stance model doubts, the surest
-first:</p>
+<p>Where a side is asked for, the probability of that side counts with the exponent {report.stance_weight:g}. What the
+side gains in nDCG@10, with exponents that were chosen on other propositions: {report.stance_gain:+.3f}. Labels that
+the stance model doubts, the surest first:</p>
 {_table(("proposition", "labelled", "document", "probability of the other side"), doubts)}
 </body></html>
 """

@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-LEFT_OUT_TOGETHER = 5  # groups of folds: each group costs growing all trees again
+LEFT_OUT_TOGETHER = 5  # groups of folds: each costs growing all trees again
 CALIBRATION_PENALTY = 1e-6  # a curve of two numbers needs none; above 0 it has one minimum
 
 
@@ -30,13 +30,18 @@ class Described(NamedTuple):
     """Candidates of labelled propositions, proposition by proposition.
 
     ``features`` float64 [n, ``FEATURES``]; ``relevant`` bool [n]; ``counts`` int64 [propositions], how many candidates
-    each has; ``folds`` int64 [propositions], which of them are left out together.
+    each has; ``folds`` int64 [propositions], the memory's fold of each.
     """
 
     features: Floats
     relevant: Flags
     counts: Ints
     folds: Ints
+
+    @property
+    def groups(self) -> Ints:
+        """The group of folds of each proposition, of which one at a time is left out: int64 [propositions]."""
+        return self.folds % LEFT_OUT_TOGETHER
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,13 +76,23 @@ def score_left_out(
 
     ``columns``: the features that may be used, all if None. Folds are left out some at a time.
     """
-    groups = described.folds % LEFT_OUT_TOGETHER
-    owners = np.repeat(groups, described.counts)
+    owners = np.repeat(described.groups, described.counts)
     left_out = np.zeros(len(owners))
-    for group in np.unique(groups).tolist():
-        grown = _grow(described, groups != group, columns, settings or RankerSettings())
+    for group in np.unique(owners).tolist():
+        grown = _grow(described, described.groups != group, columns, settings or RankerSettings())
         left_out[owners == group] = grown.predict(described.features[owners == group])
     return left_out
+
+
+def calibrate_left_out(described: Described, left_out: Floats) -> Floats:
+    """The probabilities of left-out scores, float64 [n], by a curve fitted on those of the other groups of folds."""
+    owners = np.repeat(described.groups, described.counts)
+    probabilities = np.zeros(len(owners))
+    for group in np.unique(owners).tolist():
+        is_own = owners == group
+        slope, intercept = fit_curve(left_out[~is_own], described.relevant[~is_own])
+        probabilities[is_own] = 1 / (1 + np.exp(-(slope * left_out[is_own] + intercept)))
+    return probabilities
 
 
 def fit_curve(scores: Floats, relevant: Flags) -> tuple[float, float]:

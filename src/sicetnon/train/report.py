@@ -9,7 +9,6 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.relevance.features import FEATURES
-from sicetnon.relevance.ranker import Ranker
 from sicetnon.train.labelled import Labelled, LabelledQuery
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described, RankerSettings, score_left_out
@@ -62,9 +61,9 @@ class RetrievalReport:
     """Figures on propositions that neither the encoder nor the memory nor the ranker had seen.
 
     ``slices`` are all queries, those of each stance, and those whose documents other propositions name ("seen") or
-    none ("unseen"). ``calibration_error`` is the expected calibration error over ``BINS`` bins of equal width.
-    ``stance_gain`` is what the side adds where one is asked, with the exponent ``stance_weight``, or with the best one
-    where that is 0 because the gain may be luck.
+    none ("unseen"). ``calibration_error`` is the expected calibration error over ``BINS`` bins of equal width, of
+    probabilities by curves fitted on other propositions. ``stance_weight`` is the exponent of the side in the model,
+    ``stance_gain`` what the side adds where one is asked, with exponents that were chosen on other propositions.
     """
 
     propositions: int
@@ -85,15 +84,17 @@ def make_report(
     candidates: Candidates,
     left_out: Floats,
     *,
-    ranker: Ranker,
+    probabilities: Floats,
     settings: RankerSettings,
+    stance_weight: float,
     stance_gain: Estimate,
     doubts: list[Doubt],
     seconds: float,
 ) -> RetrievalReport:
     """Measure the left-out scores, and those of rankers that are denied a part each.
 
-    ``queries`` are those of ``labelled``; ``left_out`` float64 [candidates]: the scores.
+    ``queries`` are those of ``labelled``; ``left_out`` float64 [candidates]: the scores; ``probabilities`` as many:
+    what was made of them, as ``calibrate_left_out`` does.
     """
     best = rank_candidates(described, candidates, left_out, DEEP)
     found = [len(query.relevant & set(best[query.proposition])) for query in queries]
@@ -117,7 +118,7 @@ def make_report(
     for name, scores in others.items():
         without = measure_queries(queries, described, candidates, scores)
         ablation[name] = Ablation(float(without.mean()), estimate(values - without, owners))
-    bins = _bin(ranker.probability(left_out), described.relevant)
+    bins = _bin(probabilities, described.relevant)
     weights = np.array([held.candidates for held in bins]) / len(left_out)
     errors = np.array([abs(held.probability - held.relevant) for held in bins])
     return RetrievalReport(
@@ -126,7 +127,7 @@ def make_report(
         ablation=ablation,
         calibration=bins,
         calibration_error=float(weights @ errors),
-        stance_weight=ranker.stance_weight,
+        stance_weight=stance_weight,
         stance_gain=stance_gain,
         doubts=doubts,
         seconds=round(seconds, 1),

@@ -50,7 +50,7 @@ from sicetnon.train.labelled import (
 )
 from sicetnon.train.measuring import Candidates
 from sicetnon.train.page import write_page
-from sicetnon.train.ranker import Described, RankerSettings, fit_ranker
+from sicetnon.train.ranker import Described, RankerSettings, calibrate_left_out, fit_ranker
 from sicetnon.train.report import RetrievalReport, make_report
 from sicetnon.train.sides import JUDGED, choose_judged, find_doubts, fit_stance_model, judge_candidates, weigh_stance
 from sicetnon.train.tunable import TunableEncoder, find_base
@@ -145,8 +145,8 @@ def _train(training: _Training, out: Path) -> RetrievalReport:
     candidates = Candidates(documents, training.lexical.tie_rank)
     ranker, left_out = fit_ranker(described, settings=settings.ranker)
     queries = list_queries(labelled)
-    weight, gain = weigh_stance(queries, described, candidates, ranker.probability(left_out), sides)
-    ranker = ranker.with_stance(weight)
+    probabilities = calibrate_left_out(described, left_out)
+    weight, gain = weigh_stance(queries, described, candidates, probabilities, sides)
     encoder = _tune(training, "encoder", pairs)
     stance_model = fit_stance_model(encoder)
     made = make_report(
@@ -155,8 +155,9 @@ def _train(training: _Training, out: Path) -> RetrievalReport:
         described,
         candidates,
         left_out,
-        ranker=ranker,
+        probabilities=probabilities,
         settings=settings.ranker,
+        stance_weight=weight,
         stance_gain=gain,
         doubts=find_doubts(queries, described, candidates, sides, texts.doc_ids),
         seconds=work.seconds,
@@ -170,7 +171,7 @@ def _train(training: _Training, out: Path) -> RetrievalReport:
 
     write_model(
         out,
-        ranker=ranker,
+        ranker=ranker.with_stance(weight),
         propositions=[
             KnownProposition(known.proposition, tuple(texts.doc_ids[ordinal] for ordinal in sorted(known.documents)))
             for known in labelled

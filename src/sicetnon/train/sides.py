@@ -93,10 +93,13 @@ def weigh_stance(
     probabilities: Floats,
     sides: Floats,
 ) -> tuple[float, Estimate]:
-    """The exponent of the side's probability that ranks best where a side is asked, and what it gains in nDCG@10.
+    """The exponent of the side's probability that ranks best where a side is asked, and what the side gains in nDCG@10.
 
-    0 where the gain may be luck. ``probabilities`` float64 [candidates] of being on point, by a ranker that had not
-    seen the propositions; ``sides`` float64 [candidates, 2] to support and to refute, NaN where it is not known.
+    The exponent is 0 where its gain on the queries it was chosen on may be luck. The gain that is told is not of those:
+    each query is ranked with the exponent that is best for the other groups of folds, and without.
+
+    ``probabilities`` float64 [candidates] of being on point, by a ranker and a curve that had not seen the
+    propositions; ``sides`` float64 [candidates, 2] to support and to refute, NaN where it is not known.
     """
     ends = np.cumsum(described.counts)
     known = np.isfinite(sides[:, 0])
@@ -110,19 +113,28 @@ def weigh_stance(
         sums = np.bincount(owners[known], sides[known, side], minlength=len(ends))
         means = sums / np.maximum(np.bincount(owners[known], minlength=len(ends)), 1)
         filled[~known, side] = means[owners[~known]]
-    values = {}
-    for weight in WEIGHTS:
-        measured = np.zeros(len(asked))
+    values = np.zeros((len(WEIGHTS), len(asked)))
+    for row, weight in enumerate(WEIGHTS):
         for side, stance in enumerate(SIDED):
             chosen = [query.stance is stance for query in asked]
             scores = probabilities * filled[:, side] ** weight
-            measured[chosen] = measure_queries(
+            values[row, chosen] = measure_queries(
                 [query for query in asked if query.stance is stance], described, candidates, scores
             )
-        values[weight] = measured
-    best = max(WEIGHTS, key=lambda weight: (values[weight].mean(), -weight))
-    gain = estimate(values[best] - values[0.0], np.array([query.proposition for query in asked]))
-    return (best, gain) if gain.low > 0 else (0.0, gain)
+    gains = values - values[0]  # without the side
+    asking = np.array([query.proposition for query in asked])
+    best = _choose(gains)
+    weight = WEIGHTS[best] if estimate(gains[best], asking).low > 0 else 0.0
+    honest = np.zeros(len(asked))
+    for group in np.unique(described.groups[asking]).tolist():
+        is_own = described.groups[asking] == group
+        honest[is_own] = gains[_choose(gains[:, ~is_own]), is_own]
+    return weight, estimate(honest, asking)
+
+
+def _choose(gains: Floats) -> int:
+    """The row of the weight that gains most, of equals the least: of ``gains`` float64 [WEIGHTS, queries]."""
+    return int(np.argmax(gains.sum(axis=1)))
 
 
 def find_doubts(
