@@ -19,6 +19,13 @@ from sicetnon.train.contrastive import (
     count_steps,
     mine_pairs,
 )
+from sicetnon.train.labelled import LabelledQuery
+from sicetnon.types import Stance
+
+
+def ask(relevant: set[int], stance: Stance = Stance.ALL) -> LabelledQuery:
+    """Ask for the documents that are on point for the first proposition."""
+    return LabelledQuery(0, "P", stance, frozenset(relevant))
 
 
 def test_pairs_by_hand() -> None:
@@ -27,19 +34,32 @@ def test_pairs_by_hand() -> None:
     starts = np.array([0, 3, 5, 6])  # documents of 3, 2, 1 and 1 passages
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
     asked = np.array([[1, 0]], np.float32)
-    (pair,) = mine_pairs(["P"], [frozenset({0, 2})], asked, vectors, starts)
+    (pair,) = mine_pairs([ask({0, 2})], [frozenset({0, 2})], asked, vectors, starts)
     assert pair == TuningPair("P", frozenset({0, 2}), ((0, 2), (5,)), (6,))  # document 1 lies within the margin of 0
-    (pair,) = mine_pairs(["P"], [frozenset({1})], asked, vectors, starts)
+    (pair,) = mine_pairs([ask({1})], [frozenset({1})], asked, vectors, starts)
     assert pair.positives == ((3, 4),)
     assert pair.negatives == (5, 6)  # and 0 does of 1
     assert all(type(row) is int for row in (*pair.positives[0], *pair.negatives))
+
+
+def test_pairs_of_a_stance_by_hand() -> None:
+    """The passages are those of the stance's own documents; one labelled for another stance is no negative."""
+    angles = np.array([0.1, 0.9, 0.8, 1.0])  # of documents of a passage each
+    vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
+    queries = [ask({0}, Stance.SUPPORTED), ask({1, 2}, Stance.REFUTED)]
+    pairs = mine_pairs(queries, [frozenset({0, 1, 2})], np.array([[1, 0]] * 2, np.float32), vectors, np.arange(4))
+    every = frozenset({0, 1, 2})
+    assert pairs == [
+        TuningPair("P", every, ((0,),), (3,), Stance.SUPPORTED),
+        TuningPair("P", every, ((1,), (2,)), (3,), Stance.REFUTED),
+    ]
 
 
 def test_mined_are_not_too_many() -> None:
     """No more are kept than are of use, the nearest first, and none of an own document."""
     angles = 0.5 + np.arange(100) / 200
     vectors = np.stack([np.cos(angles), np.sin(angles)], axis=1).astype(np.float32)
-    (pair,) = mine_pairs(["P"], [frozenset({0})], np.array([[1, 0]], np.float32), vectors, np.arange(100))
+    (pair,) = mine_pairs([ask({0})], [frozenset({0})], np.array([[1, 0]], np.float32), vectors, np.arange(100))
     assert len(pair.negatives) == MINED_MOST
     assert list(pair.negatives) == sorted(pair.negatives)
     assert 0 not in pair.negatives
@@ -80,7 +100,11 @@ class TestLoss:
         def embed(texts: list[str]) -> Any:
             return torch.tensor([vectors[text] for text in texts], dtype=torch.float32)
 
-        return SimpleNamespace(embed=embed, embed_queries=embed)
+        def embed_queries(texts: list[str], stances: list[Stance]) -> Any:
+            told = {Stance.SUPPORTED: "for ", Stance.REFUTED: "against ", Stance.ALL: ""}
+            return embed([told[stance] + text for text, stance in zip(texts, stances, strict=True)])
+
+        return SimpleNamespace(embed=embed, embed_queries=embed_queries)
 
     def test_by_hand(self) -> None:
         """Cross-entropy over scaled cosines: the own passage against the others' and the mined ones."""
@@ -99,3 +123,15 @@ class TestLoss:
         loss = _loss(encoder, drawn, ["p", "q", "mined"], np.array([0, 1, 2]), TuningSettings(scale=2.0))
         second = -np.log(np.exp(1.2) / (np.exp(0) + np.exp(1.2) + np.exp(1.6)))
         assert float(loss) == pytest.approx((0 + second) / 2, abs=1e-6)
+
+    def test_stances_of_one_proposition(self) -> None:
+        """Each stance is embedded with its own instruction; neither's documents are negatives of the other."""
+        encoder = self.stand_in({"for P": [1, 0], "against P": [0, 1], "p": [0.8, 0.6], "q": [0.6, 0.8], "r": [1, 0]})
+        pairs = [
+            TuningPair("P", frozenset({0, 1}), ((0,),), (2,), Stance.SUPPORTED),
+            TuningPair("P", frozenset({0, 1}), ((1,),), (), Stance.REFUTED),
+        ]
+        loss = _loss(encoder, _Drawn(pairs, [0, 1], [2]), ["p", "q", "r"], np.arange(3), TuningSettings(scale=2.0))
+        first = -np.log(np.exp(1.6) / (np.exp(1.6) + np.exp(2)))
+        second = -np.log(np.exp(1.6) / (np.exp(1.6) + np.exp(0)))
+        assert float(loss) == pytest.approx((first + second) / 2, abs=1e-6)

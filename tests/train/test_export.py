@@ -14,10 +14,11 @@ from tiny_models import make_bert, make_qwen3, needs_exact_torch
 
 from sicetnon.dense import load_encoder
 from sicetnon.dense.encoder import load_own_encoder
-from sicetnon.dense.local import INSTRUCTION, LocalEncoder
+from sicetnon.dense.local import INSTRUCTIONS, LocalEncoder
 from sicetnon.errors import MissingExtra, ModelError
 from sicetnon.train.export import export_onnx
-from sicetnon.train.tunable import TunableEncoder, find_base
+from sicetnon.train.tunable import LARGE, TEXTS_RECOMPUTED, TunableEncoder, _must_recompute, find_base
+from sicetnon.types import Stance
 
 random.seed(5)
 WORDS = ["phone", "police", "may", "not", "search", "court", "Zebra's", "1984", "§"]
@@ -71,7 +72,7 @@ class TestOnnx:
     def test_other_pooling(self, tmp_path: Path, pooling: str) -> None:
         """A BERT that takes another vector than the mean is refused."""
         tuned = TunableEncoder(make_bert(tmp_path, ["police"], pooling=pooling))
-        assert not tuned.pools_mean
+        assert not tuned.exports
         with pytest.raises(ModelError, match="keep it as a sentence-transformers directory"):
             export_onnx(tuned)
 
@@ -84,7 +85,7 @@ class TestOnnx:
         model.insert(2, Dense(32, 16))
         model.save(str(tmp_path / "dense"))
         tuned = TunableEncoder(tmp_path / "dense")
-        assert not tuned.pools_mean
+        assert not tuned.exports
         with pytest.raises(ModelError, match="expected a BERT with the mean over its tokens"):
             export_onnx(tuned)
 
@@ -94,7 +95,7 @@ class TestOnnx:
         settings = tmp_path / "model" / "config_sentence_transformers.json"
         settings.write_text(json.dumps(json.loads(settings.read_text()) | {"prompts": {"query": "police: "}}))
         tuned = TunableEncoder(tmp_path / "model")
-        assert not tuned.pools_mean
+        assert not tuned.exports
         with pytest.raises(ModelError, match="keep it as a sentence-transformers directory"):
             export_onnx(tuned)
         tuned.save(tmp_path / "saved")
@@ -139,16 +140,20 @@ class TestQwen3:
 
     pytestmark = needs_exact_torch
 
-    def test_encodes_as_in_use(self, tmp_path: Path) -> None:
-        """The instruction on queries alone, padding on the left, the end token last also of a text that is cut."""
+    @pytest.mark.parametrize("stance", Stance)
+    def test_encodes_as_in_use(self, tmp_path: Path, stance: Stance) -> None:
+        """A stance's instruction on queries alone, padding on the left, the end token last even where a text is cut."""
         path = make_qwen3(tmp_path, TEXTS)
         tuned, local = TunableEncoder(path), LocalEncoder(path)
         assert tuned._model.tokenizer.padding_side == "left"
-        assert not tuned.pools_mean
-        query = tuned.encode_queries([TEXTS[1]])[0]
-        assert query == pytest.approx(tuned.encode_documents([INSTRUCTION + TEXTS[1]])[0], abs=1e-5)
+        assert not tuned.exports
+        query = tuned.encode_queries([TEXTS[1]], stance)[0]
+        assert query == pytest.approx(tuned.encode_documents([INSTRUCTIONS[stance] + TEXTS[1]])[0], abs=1e-5)
+        assert query == pytest.approx(local.encode_queries([TEXTS[1]], stance)[0], abs=1e-5)
         assert query @ tuned.encode_documents([TEXTS[1]])[0] < 0.999
-        assert tuned.embed_queries([TEXTS[1]]).detach().numpy()[0] == pytest.approx(query, abs=1e-5)
+        embedded = tuned.embed_queries(TEXTS[:2], [Stance.ALL, stance]).detach().numpy()
+        assert embedded[1] == pytest.approx(query, abs=1e-5)
+        assert embedded[0] == pytest.approx(tuned.encode_queries(TEXTS[:1])[0], abs=1e-5)
         assert tuned.encode_documents(TEXTS) == pytest.approx(local.encode_documents(TEXTS), abs=1e-5)
         features = tuned._model.preprocess([TOO_LONG * 10, "a"])
         end = tuned._model.tokenizer.convert_tokens_to_ids("<|endoftext|>")
@@ -163,10 +168,78 @@ class TestQwen3:
         tuned.load_weights({name: weight * float(chance.uniform(0.5, 1.5)) for name, weight in tuned.weights.items()})
         tuned.save(tmp_path / "saved")
         loaded = load_encoder(str(tmp_path / "saved"))
-        assert loaded.encode_queries(TEXTS) == pytest.approx(tuned.encode_queries(TEXTS), abs=1e-5)
+        for stance in Stance:
+            expected = tuned.encode_queries(TEXTS, stance)
+            assert loaded.encode_queries(TEXTS, stance) == pytest.approx(expected, abs=1e-5)
         assert loaded.encode_documents(TEXTS) == pytest.approx(tuned.encode_documents(TEXTS), abs=1e-5)
         assert abs(loaded.encode_documents(TEXTS) - LocalEncoder(base).encode_documents(TEXTS)).max() > 1e-3
         assert loaded.fingerprint != LocalEncoder(base).fingerprint
+
+    def test_instructions_are_saved(self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        """What was tuned keeps the instructions it was tuned with, whatever others are built in when it is loaded."""
+        tuned = TunableEncoder(make_qwen3(tmp_path, TEXTS))
+        tuned.save(tmp_path / "saved")
+        monkeypatch.setattr("sicetnon.dense.local.INSTRUCTIONS", dict.fromkeys(Stance, "Others: "))
+        loaded = load_encoder(str(tmp_path / "saved"))
+        for stance in Stance:
+            expected = tuned.encode_queries(TEXTS, stance)
+            assert loaded.encode_queries(TEXTS, stance) == pytest.approx(expected, abs=1e-5)
+
+    def test_gradients_of_what_is_recomputed(self, tmp_path: Path) -> None:
+        """Computed again or kept, gradients are the same; they are computed again for a few texts at a time."""
+        path = make_qwen3(tmp_path, TEXTS)
+        texts = TEXTS * 3
+        gradients, vectors, sizes = [], [], []
+        for recomputes in (False, True):
+            tuned = TunableEncoder(path)
+            assert not tuned.recomputes  # on the CPU
+            tuned.recomputes = recomputes
+            seen: list[int] = []
+            tuned.transformer.layers[0].register_forward_pre_hook(
+                lambda _, given, seen=seen: seen.append(len(given[0]))
+            )
+            embedded = tuned.embed_queries(texts, [Stance.REFUTED] * len(texts))
+            (embedded @ embedded.T).square().sum().backward()
+            gradients.append({name: parameter.grad.numpy() for name, parameter in tuned.parameters})
+            vectors.append(embedded.detach().numpy())
+            sizes.append(seen)
+        assert vectors[1] == pytest.approx(vectors[0], abs=1e-5)
+        assert any(abs(gradient).max() > 0.1 for gradient in gradients[0].values())
+        for name, gradient in gradients[0].items():
+            assert gradients[1][name] == pytest.approx(gradient, abs=1e-4, rel=1e-4)
+        assert sizes == [[len(texts)], [TEXTS_RECOMPUTED] * 6]  # three parts, each there and again
+
+    def test_little_is_kept_of_what_is_recomputed(self, tmp_path: Path) -> None:
+        """The model keeps nothing of a text for its gradients but the vector; otherwise all that it computed."""
+        import torch
+
+        tuned = TunableEncoder(make_qwen3(tmp_path, TEXTS))
+        kept = []
+        for recomputes in (False, True):
+            tuned.recomputes = recomputes
+            sizes: list[int] = []
+            with torch.autograd.graph.saved_tensors_hooks(
+                lambda tensor, sizes=sizes: sizes.append(tensor.numel()) or tensor, lambda tensor: tensor
+            ):
+                tuned.embed(TEXTS)
+            kept.append(sum(sizes))
+        assert kept[1] <= 4 * len(TEXTS) * tuned.dimensions < kept[0] / 10
+
+    def test_nothing_is_recomputed_without_gradients(self, tmp_path: Path) -> None:
+        """Vectors that no gradient flows through are the same bits, whether or not it is recomputed."""
+        tuned = TunableEncoder(make_qwen3(tmp_path, TEXTS))
+        vectors = tuned.encode_documents(TEXTS * 3)
+        tuned.recomputes = True
+        assert tuned.encode_documents(TEXTS * 3).tobytes() == vectors.tobytes()
+
+
+@pytest.mark.parametrize(
+    ("device", "size", "recomputes"),
+    [("cuda", 596_000_000, True), ("cuda", 22_700_000, False), ("cpu", 596_000_000, False), ("cuda", LARGE, False)],
+)
+def test_when_to_recompute(device: str, size: int, *, recomputes: bool) -> None:
+    """A large model on a GPU is recomputed; a small one, and any on the CPU, is as quick as it can be."""
+    assert _must_recompute(device, size) == recomputes
 
 
 def test_base_by_name(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,7 +11,7 @@ from hypothesis import strategies as st
 
 from sicetnon.errors import InputError
 from sicetnon.ingest import PASSAGE_WORDS, document_terms
-from sicetnon.train.labelled import Labelled, deal_folds, label_propositions, read_texts
+from sicetnon.train.labelled import Labelled, deal_folds, label_propositions, list_queries, list_tuned, read_texts
 from sicetnon.types import Document, Example, Stance
 
 LONG = " ".join(f"The court held number {number}." for number in range(60))
@@ -63,6 +63,25 @@ def test_labels_by_hand() -> None:
     assert label_propositions(examples, ["a", "b", "c"]) == [
         Labelled("P", frozenset({0, 1, 2}), {Stance.SUPPORTED: frozenset({0, 1}), Stance.REFUTED: frozenset({2})}),
         Labelled("R", frozenset({2}), {Stance.ALL: frozenset({2})}),
+    ]
+
+
+def test_what_is_tuned_on() -> None:
+    """An encoder that is told the stance: each labelled query. Another one: each proposition with all it has."""
+    by_stance = {Stance.SUPPORTED: frozenset({0, 1}), Stance.REFUTED: frozenset({2})}
+    labelled = [
+        Labelled("P", frozenset({0, 1, 2}), by_stance),
+        Labelled("R", frozenset({2}), {Stance.ALL: frozenset({2})}),
+    ]
+    assert list_tuned(labelled, by_stance=True) == list_queries(labelled)
+    assert [tuple(query) for query in list_tuned(labelled, by_stance=True)] == [
+        (0, "P", Stance.SUPPORTED, frozenset({0, 1})),
+        (0, "P", Stance.REFUTED, frozenset({2})),
+        (1, "R", Stance.ALL, frozenset({2})),
+    ]
+    assert [tuple(query) for query in list_tuned(labelled, by_stance=False)] == [
+        (0, "P", Stance.ALL, frozenset({0, 1, 2})),
+        (1, "R", Stance.ALL, frozenset({2})),
     ]
 
 

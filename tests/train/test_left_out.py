@@ -42,6 +42,7 @@ class FakeEncoder:
     """Vectors by the words of a text, and by everything that it was tuned on."""
 
     dimensions = 64
+    instructs_by_stance = False
 
     def __init__(self, _: Path) -> None:
         """Begin as the base."""
@@ -60,7 +61,9 @@ class FakeEncoder:
         units: Vectors = vectors / np.linalg.norm(vectors, axis=1, keepdims=True)
         return units
 
-    encode_queries = encode_documents
+    def encode_queries(self, texts: Sequence[str], stance: Stance = Stance.ALL) -> Vectors:
+        """Do the same, with the stance before the text if it is one that instructs."""
+        return self.encode_documents([f"{stance} {text}" if self.instructs_by_stance else text for text in texts])
 
 
 Run = Callable[[list[Example]], tuple[Described, list[list[TuningPair]]]]
@@ -110,6 +113,35 @@ def test_encoders_are_not_tuned_on_what_they_score(run: Run) -> None:
         assert [pair.proposition for pair in pairs] == expected
         own = {known.proposition for known, fold in zip(KNOWN, dealt.tolist(), strict=True) if fold % 2 == half}
         assert not own & {pair.proposition for pair in pairs}
+
+
+def test_pairs_by_stance(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    """An encoder that instructs by stance is tuned on labelled queries, each with its documents, of the other half."""
+    monkeypatch.setattr(FakeEncoder, "instructs_by_stance", True)
+    ordinals = {document.doc_id: ordinal for ordinal, document in enumerate(DOCUMENTS)}
+    also = [
+        Example(proposition=known.proposition, stance=Stance.REFUTED, doc_ids=frozenset({DOCUMENTS[20].doc_id}))
+        for known in KNOWN[::3]  # which are labelled for support
+    ]
+    _, tuned = run(EXAMPLES + also)
+    for half, pairs in enumerate(tuned):
+        expected = []
+        for number in np.flatnonzero(dealt % 2 != half).tolist():
+            own = frozenset(ordinals[doc_id] for doc_id in KNOWN[number].doc_ids)
+            if number % 3:
+                expected.append((KNOWN[number].proposition, STANCES[number % 3], len(own), own))
+            else:
+                expected.append((KNOWN[number].proposition, Stance.SUPPORTED, len(own), own | {20}))
+                expected.append((KNOWN[number].proposition, Stance.REFUTED, 1, own | {20}))
+        assert [(pair.proposition, pair.stance, len(pair.positives), pair.documents) for pair in pairs] == expected
+
+
+def test_one_pair_a_proposition(run: Run) -> None:
+    """Another encoder is tuned on each proposition once, whatever the stances it is labelled for."""
+    also = [replace(row, stance=Stance.REFUTED) for row in EXAMPLES[::3]]
+    (_, once), (_, twice) = run(EXAMPLES), run(EXAMPLES + also)
+    assert once == twice
+    assert {pair.stance for pairs in once for pair in pairs} == {Stance.ALL}
 
 
 def test_own_labels_do_not_reach_own_features(run: Run) -> None:

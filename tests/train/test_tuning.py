@@ -19,6 +19,7 @@ from sicetnon.train.contrastive import (
     tune_encoder,
 )
 from sicetnon.train.tunable import TunableEncoder
+from sicetnon.types import Stance
 
 TOPICS = ["phone", "car", "flag", "fence", "school", "ship", "vote", "land"]
 PASSAGES = [f"the court held that a {topic} rule" for topic in TOPICS]
@@ -159,6 +160,27 @@ class TestTuning:
         """Nothing is written before its time has come."""
         tune(TunableEncoder(bert), checkpoint=Checkpoint(tmp_path / "c"))
         assert not (tmp_path / "c").exists()
+
+    def test_stances_come_apart(self, tmp_path: Path) -> None:
+        """By its instruction alone a stance comes to lie nearest to another passage than the other stance."""
+        encoder = TunableEncoder(make_qwen3(tmp_path, PASSAGES))
+        pairs = [
+            TuningPair("police may not search", frozenset({row}), ((row,),), (2, 3, 4), stance)
+            for row, stance in enumerate((Stance.SUPPORTED, Stance.REFUTED))
+        ]
+        tune_encoder(
+            encoder,
+            pairs,
+            PASSAGES,
+            OWNERS,
+            settings=TuningSettings(epochs=30, batch=2, learning_rate=3e-3),
+            checkpoint=Checkpoint(None),
+            progress=lambda _done, _total: None,
+        )
+        passages = encoder.encode_documents(PASSAGES)
+        for pair in pairs:
+            (cosines,) = encoder.encode_queries([pair.proposition], pair.stance) @ passages.T
+            assert cosines.argmax() == pair.positives[0][0]
 
     def test_qwen3(self, tmp_path: Path) -> None:
         """A model that pools the last token is tuned, saved and loaded with the vectors that it had."""
