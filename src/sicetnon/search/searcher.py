@@ -1,4 +1,4 @@
-"""The way of a query: Query -> relevance of every document -> sides of the candidates, with evidence -> Ranking."""
+"""One opened index and the queries it answers, one at a time, many at a time, or a document at a time."""
 
 from __future__ import annotations
 
