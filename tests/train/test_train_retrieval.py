@@ -193,10 +193,14 @@ class TestTraining:
         assert RetrievalModel.open(tmp_path / "model").fingerprint != fingerprint
 
     def test_qwen3(self, tmp_path: Path) -> None:
-        """A model that is no BERT is kept as a directory, which the index names and a search loads."""
+        """A model that is no BERT is kept as a directory, which the index names and a search loads, by stance."""
         base = make_qwen3(tmp_path / "base", [document.text for document in DOCUMENTS])
         train(base, tmp_path / "model")
         model = RetrievalModel.open(tmp_path / "model")
         assert model.onnx is None
         build_index(DOCUMENTS, tmp_path / "index", model=model)
-        assert len(Searcher.open(tmp_path / "index").search(Query(proposition="A ship may be taxed.")).hits) == 10
+        searcher = Searcher.open(tmp_path / "index")
+        asked = "A ship may be taxed."
+        assert len(searcher.search(Query(proposition=asked, stance=Stance.REFUTED)).hits) == 10
+        scored = searcher._score([(asked, stance) for stance in Stance])
+        assert len({relevance._joined["passage"].tobytes() for _, relevance in scored}) == len(Stance)
