@@ -102,6 +102,8 @@ def build_index(
             writer.save_ranker(model.ranker.to_json())
             if (own := model.onnx) is not None:
                 writer.save_encoder(*own)
+            if (reranker := model.reranker) is not None:
+                writer.save_reranker(*reranker, known.texts)
         if stance_model:
             writer.save_stance_model(stance_model.to_json())
         counts = {"documents": len(texts), "passages": sum(map(len, passages)), "sentences": sum(map(len, sentences))}

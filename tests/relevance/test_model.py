@@ -63,7 +63,7 @@ def test_own_encoder_loads(tmp_path: Path) -> None:
     encoder = RetrievalModel.open(write(tmp_path / "model", encoder=whole)).load_encoder()
     assert (encoder.name, encoder.dimensions) == ("own", 384)
     assert encoder.encode_queries(["A phone."]).shape == (1, 384)
-    with pytest.raises(ModelError, match='the encoder "own" does not load'):
+    with pytest.raises(ModelError, match='the model "own" does not load'):
         RetrievalModel.open(write(tmp_path / "none")).load_encoder()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-import re
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
 
 import typer
+
+from sicetnon.cli.times import read_time
 
 
 def register(app: typer.Typer) -> None:
@@ -53,7 +54,7 @@ def train(
     tuning = TuningSettings(seed=seed)
     settings = TrainingSettings(
         base=encoder,
-        budget=None if budget is None else _read_time(budget),
+        budget=None if budget is None else read_time(budget, "--budget"),
         tuning=tuning if epochs is None else replace(tuning, epochs=epochs),
         ranker=RankerSettings(seed=seed),
         seed=seed,
@@ -74,14 +75,6 @@ def train(
         f"{len(report.doubts)} labels doubted, see report.html"
     )
     typer.echo(f"calibration error {report.calibration_error:.3f}; {report.seconds / 60:.0f} minutes")
-
-
-def _read_time(text: str) -> float:
-    """Seconds of a time such as 45s, 90m or 1.5h."""
-    found = re.fullmatch(r"(\d+(?:\.\d+)?)([smh])", text)
-    if found is None:
-        raise typer.BadParameter(f"--budget {text} is no time; give it as 45s, 90m or 1.5h")
-    return float(found[1]) * {"s": 1, "m": 60, "h": 3600}[found[2]]
 
 
 def train_stance(

@@ -19,6 +19,7 @@ from sicetnon.collection.store import DOCUMENTS, DocumentStore, DocumentStoreWri
 from sicetnon.dense.encoder import Vectors
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder
 from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
+from sicetnon.storage.strings import StringTable, write_strings
 from sicetnon.types import Document, Span
 
 KIND = "legal"
@@ -27,6 +28,8 @@ STANCE_MODEL = "stance-model.json"
 EXPANDED = "expanded"
 RANKER = "ranker.json"
 OWN_ENCODER, OWN_TOKENIZER = "encoder.onnx", "tokenizer.json"
+RERANKER, BLEND = "reranker.onnx", "reranker.json"
+KNOWN = "memory-texts"
 
 
 class Units:
@@ -57,6 +60,11 @@ class Units:
         end = self.starts[ordinal + 1] if ordinal + 1 < len(self.starts) else len(self._spans)
         return slice(int(self.starts[ordinal]), int(end))
 
+    def span(self, row: int) -> Span:
+        """Where a unit stands in the text of its document."""
+        start, end = self._spans[row].tolist()
+        return Span(start, end)
+
     def spans(self, ordinal: int) -> list[Span]:
         """Where the units of a document stand in its text."""
         return [Span(int(start), int(end)) for start, end in self._spans[self.rows(ordinal)]]
@@ -66,7 +74,8 @@ class Collection:
     """An opened legal index. Read-only; safe from many threads.
 
     ``stance_model`` is the JSON of the stance model it was built with, None where that was the one that ships;
-    ``memory`` and ``ranker`` (JSON) come from labelled examples, None where there were none.
+    ``memory`` and ``ranker`` (JSON) come from labelled examples, None where there were none; ``known`` are the texts of
+    the memory's propositions, None where no cross-encoder reads them.
     """
 
     def __init__(self, stored: StoredDirectory) -> None:
@@ -81,6 +90,7 @@ class Collection:
         self.stance_model = _read_text(stored, STANCE_MODEL)
         self.ranker = _read_text(stored, RANKER)
         self.memory = _open_memory(stored, count) if stored.has("memory-vectors.npy") else None
+        self.known = _open_known(stored, self.memory)
         self._stored = stored
         if len(self.documents) != count or len(self.lexical) != count:
             raise stored.damage(
@@ -99,6 +109,19 @@ class Collection:
             raise self._stored.damage(f"no {OWN_ENCODER}", expected="the encoder that the index says it holds")
         return self._stored.path(OWN_ENCODER).read_bytes(), tokenizer
 
+    def read_reranker(self) -> tuple[bytes, str, str] | None:
+        """The ONNX model of the cross-encoder, its tokenizer (JSON) and its blend (JSON); None where there is none.
+
+        Raises:
+            IndexDamaged: a part is missing.
+        """
+        if not self._stored.has(RERANKER):
+            return None
+        tokenizer, blend = _read_text(self._stored, OWN_TOKENIZER), _read_text(self._stored, BLEND)
+        if tokenizer is None or blend is None or self.known is None:
+            raise self._stored.damage(f"{RERANKER} alone", expected=f"{OWN_TOKENIZER}, {BLEND} and {KNOWN} beside it")
+        return self._stored.path(RERANKER).read_bytes(), tokenizer, blend
+
     @classmethod
     def open(cls, path: Path) -> Collection:
         """Open the index at ``path``.
@@ -114,6 +137,12 @@ def _read_text(stored: StoredDirectory, name: str) -> str | None:
         return None
     with stored.naming_damage():
         return stored.path(name).read_text(encoding="utf-8")
+
+
+def _open_known(stored: StoredDirectory, memory: Memory | None) -> StringTable | None:
+    if memory is None or not stored.has(f"{KNOWN}.bin"):
+        return None
+    return StringTable.open(stored, KNOWN, length=len(memory.vectors))
 
 
 def _open_memory(stored: StoredDirectory, document_count: int) -> Memory:
@@ -196,6 +225,12 @@ class CollectionWriter:
     def save_encoder(self, model: bytes, tokenizer: str) -> None:
         self._directory.save_bytes(OWN_ENCODER, [model])
         self._directory.save_bytes(OWN_TOKENIZER, [tokenizer.encode()])
+
+    def save_reranker(self, model: bytes, blend: str, known: Sequence[str]) -> None:
+        """``known``: the texts of the memory's propositions."""
+        self._directory.save_bytes(RERANKER, [model])
+        self._directory.save_bytes(BLEND, [blend.encode()])
+        write_strings(self._directory, KNOWN, known)
 
     def commit(self, *, settings: dict[str, object], counts: dict[str, int]) -> None:
         self._store.close()

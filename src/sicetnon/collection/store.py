@@ -109,6 +109,13 @@ class DocumentStore:
         except (TypeError, ValueError, KeyError, AttributeError) as error:  # of altered bytes; JSON's is a ValueError
             raise self._damage(error) from error
 
+    def read_ids(self, ordinals: Sequence[int]) -> list[str]:
+        """The IDs of the documents with these ordinals, in that order."""
+        statement = "SELECT doc_id FROM documents WHERE ordinal = ?"
+        with self._reading() as connection:
+            rows = [connection.execute(statement, (int(ordinal),)).fetchone() for ordinal in ordinals]
+        return [str(doc_id) for (doc_id,) in rows]
+
     def find(self, doc_id: str) -> int | None:
         """The ordinal of the document called ``doc_id``, or None."""
         try:

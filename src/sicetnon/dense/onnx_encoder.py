@@ -1,4 +1,4 @@
-"""Encoders in ONNX on onnxruntime, on the CPU, offline: a BERT-like model and its tokenizer -> vectors.
+"""Encoders in ONNX: texts -> vectors by a BERT-like model.
 
 Mean of the last hidden states over the attention mask, scaled to length 1 (Reimers and Gurevych 2019, "Sentence-BERT",
 section 3).
@@ -6,18 +6,17 @@ section 3).
 
 from __future__ import annotations
 
-import os
 from collections.abc import Iterator, Sequence
 
 import numpy as np
 
 from sicetnon.dense.encoder import Progress, Vectors
-from sicetnon.errors import ModelError
+from sicetnon.dense.onnx_model import MAX_TOKENS, OnnxModel
 from sicetnon.types import Stance
 
-MAX_TOKENS = 256  # longest input all-MiniLM-L6-v2 was trained for
 BATCH_TOKENS = 2048  # padded tokens a batch: 16 x 256 would peak at 805 MB
 MAX_BATCH = 64
+HIDDEN = "last_hidden_state"
 
 
 class OnnxEncoder:
@@ -35,32 +34,10 @@ class OnnxEncoder:
         Raises:
             ModelError: one of the two does not load.
         """
-        # Left alone, onnxruntime writes an ID of this machine and a store of events to report into the user's cache.
-        os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
-        import onnxruntime
-        import tokenizers
-
         self.name = name
         self.fingerprint = fingerprint
-        options = onnxruntime.SessionOptions()
-        options.inter_op_num_threads = 1
-        # A thread that spins while it waits takes the core from the one it waits for, where others use the machine too.
-        options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3  # errors only: warnings of the runtime are not for our user
-        try:
-            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
-            self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer)
-        except Exception as error:  # both raise their own, some of them plain Exception
-            reason = next(iter(str(error).splitlines()), "no message")
-            raise ModelError(
-                f'the encoder "{name}" does not load ({reason})',
-                expected="an ONNX model and the JSON of its tokenizer",
-                remedy="copy or make the model again",
-            ) from error
-        self.dimensions = int(self._session.get_outputs()[0].shape[-1])
-        self._tokenizer.no_padding()
-        own = (self._tokenizer.truncation or {}).get("max_length", MAX_TOKENS)
-        self._tokenizer.enable_truncation(max_tokens or own)
+        self._model = OnnxModel(model, tokenizer, name=name, output=HIDDEN, max_tokens=max_tokens)
+        self.dimensions = self._model.width
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         return self._encode(texts, progress)
@@ -71,7 +48,7 @@ class OnnxEncoder:
         return np.concatenate(vectors) if vectors else np.empty((0, self.dimensions), np.float32)
 
     def _encode(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
-        token_ids = [encoding.ids for encoding in self._tokenizer.encode_batch(list(texts))]
+        token_ids = self._model.tokenize(texts)
         vectors = np.empty((len(texts), self.dimensions), np.float32)
         for batch in _batches([len(ids) for ids in token_ids]):
             width = len(token_ids[batch[0]])
@@ -80,8 +57,7 @@ class OnnxEncoder:
             for row, text in enumerate(batch):
                 ids[row, : len(token_ids[text])] = token_ids[text]
                 mask[row, : len(token_ids[text])] = 1
-            inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": np.zeros_like(ids)}
-            hidden = self._session.run(["last_hidden_state"], inputs)[0]  # float32 [batch, width, dimensions]
+            hidden = self._model.run(ids, mask)  # float32 [batch, width, dimensions]
             mean = (hidden * mask[:, :, None]).sum(axis=1) / mask.sum(axis=1, keepdims=True)
             vectors[batch] = mean / np.linalg.norm(mean, axis=1, keepdims=True)
             if progress:

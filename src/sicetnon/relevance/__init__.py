@@ -8,14 +8,18 @@ from sicetnon.relevance.fusion import Scores, fused_scores, relevance_probabilit
 from sicetnon.relevance.model import KnownProposition, RetrievalModel, write_model
 from sicetnon.relevance.order import Relevance, measure_relevance
 from sicetnon.relevance.ranker import Ranker
+from sicetnon.relevance.reranker import Reranker, find_nearest, join_texts
 
 __all__ = [
     "KnownProposition",
     "Ranker",
     "Relevance",
+    "Reranker",
     "RetrievalModel",
     "Scores",
+    "find_nearest",
     "fused_scores",
+    "join_texts",
     "measure_relevance",
     "relevance_probability",
     "standard_signals",

@@ -18,6 +18,7 @@ from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
 
 KIND = "model"
 ENCODER, TOKENIZER, LOCAL = "encoder.onnx", "tokenizer.json", "encoder"
+RERANKER, BLEND = "reranker.onnx", "reranker.json"
 RANKER, PROPOSITIONS, STANCE_MODEL = "ranker.json", "propositions.jsonl", "stance-model.json"
 
 
@@ -76,6 +77,15 @@ class RetrievalModel:
             return None
         with self._stored.naming_damage():
             return self._stored.path(STANCE_MODEL).read_text(encoding="utf-8")
+
+    @property
+    def reranker(self) -> tuple[bytes, str] | None:
+        """The ONNX model of the cross-encoder and its blend (JSON); None where it proved to add nothing."""
+        if not self._stored.has(RERANKER):
+            return None
+        with self._stored.naming_damage():
+            blend = self._stored.path(BLEND).read_text(encoding="utf-8")
+        return self._stored.path(RERANKER).read_bytes(), blend
 
     def load_encoder(self) -> Encoder:
         """The tuned encoder."""

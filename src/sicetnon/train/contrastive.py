@@ -19,6 +19,7 @@ import numpy.typing as npt
 from sicetnon.dense.encoder import Vectors
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.labelled import LabelledQuery
+from sicetnon.train.optimizing import optimize
 from sicetnon.train.tunable import TunableEncoder
 from sicetnon.types import Stance
 
@@ -29,8 +30,6 @@ NEAREST_POSITIVES = 2  # passages of a document that may speak for it
 NEAREST_SHARE = 0.75  # of the draws fall on the nearest of them
 MINED_FROM, MINED_MOST = 60, 30  # documents ahead in the ranking, of which so many are kept
 MARGIN = 0.95  # a mined passage this near to the own one, or nearer, may well be on point and only not labelled
-WARM_UP = 0.1  # of the steps
-CLIP = 1.0
 SKIPPED = -1e4  # a logit that takes no part
 Ints = npt.NDArray[np.int64]
 
@@ -42,7 +41,6 @@ class TuningSettings:
     epochs: float = 2.0
     batch: int = 64
     learning_rate: float = 1e-4
-    weight_decay: float = 0.01
     scale: float = 20.0
     mix: float = 1.0
     seed: int = 0
@@ -115,22 +113,15 @@ def tune_encoder(
     ``passage_documents`` int64 [passages] is the document of each. What a step sees depends on the seed and its number
     alone, so that a run that was stopped ends as one that was not.
     """
-    import torch
-
     before = encoder.weights if settings.mix < 1 else {}
-    total = count_steps(len(pairs), settings)
-    optimizer = torch.optim.AdamW(_group_parameters(encoder, settings.weight_decay), lr=settings.learning_rate)
-    for step in range(checkpoint.restore(encoder, optimizer), total):
-        done = step / total
-        rate = settings.learning_rate * (done / WARM_UP if done < WARM_UP else (1 - done) / (1 - WARM_UP))
-        for group in optimizer.param_groups:
-            group["lr"] = rate
-        optimizer.zero_grad()
-        _loss(encoder, _draw(pairs, step, settings), passages, passage_documents, settings).backward()
-        torch.nn.utils.clip_grad_norm_([parameter for _, parameter in encoder.parameters], CLIP)
-        optimizer.step()
-        checkpoint.keep(step + 1, encoder, optimizer)
-        progress(step + 1, total)
+    optimize(
+        encoder,
+        lambda step: _loss(encoder, _draw(pairs, step, settings), passages, passage_documents, settings),
+        count_steps(len(pairs), settings),
+        learning_rate=settings.learning_rate,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
     if settings.mix < 1:
         tuned = encoder.weights
         encoder.load_weights({name: before[name].lerp(tuned[name], settings.mix) for name in tuned})
@@ -174,10 +165,3 @@ def _loss(
     ]
     logits = logits.masked_fill(torch.tensor(skipped, device=logits.device), SKIPPED)
     return torch.nn.functional.cross_entropy(logits, torch.arange(len(drawn.pairs), device=logits.device))
-
-
-def _group_parameters(encoder: TunableEncoder, weight_decay: float) -> list[dict[str, object]]:
-    """Matrices decay, biases and normalisations do not."""
-    matrices = [parameter for _, parameter in encoder.parameters if parameter.ndim > 1]
-    others = [parameter for _, parameter in encoder.parameters if parameter.ndim <= 1]
-    return [{"params": matrices, "weight_decay": weight_decay}, {"params": others, "weight_decay": 0.0}]

@@ -1,21 +1,25 @@
-"""A tuned BERT-like encoder -> ONNX, for the runtime that needs no torch."""
+"""Tuned BERT-like models -> ONNX, for the runtime that needs no torch."""
 
 from __future__ import annotations
 
 import io
+import tempfile
 import warnings
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from sicetnon.errors import ModelError
+from sicetnon.relevance.reranker import SCORE
+from sicetnon.train.reranker import TunableReranker, pool
 from sicetnon.train.tunable import TunableEncoder
 
 if TYPE_CHECKING:
     from torch import Tensor
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-OUTPUT = "last_hidden_state"
+HIDDEN = "last_hidden_state"
 OPSET = 17
-HIDDEN = -1e9  # added to the attention to what is padding
+PADDING = -1e9  # added to the attention to what is padding
 
 
 def export_onnx(encoder: TunableEncoder) -> bytes:
@@ -27,7 +31,7 @@ def export_onnx(encoder: TunableEncoder) -> bytes:
     import torch
 
     bert: Any = encoder.transformer
-    if bert.config.model_type != "bert" or not encoder.pools_mean:
+    if not encoder.exports:
         raise ModelError(
             f"a {bert.config.model_type} that is to be written as ONNX",
             expected="a BERT with the mean over its tokens",
@@ -35,30 +39,67 @@ def export_onnx(encoder: TunableEncoder) -> bytes:
         )
 
     class Hidden(torch.nn.Module):  # type: ignore[misc]
-        """Takes the mask as the exporter can trace it: the library's own way of making one becomes a constant."""
-
         def __init__(self) -> None:
             super().__init__()
             self.bert = bert
 
         def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
-            embedded = self.bert.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
-            hidden = (1 - attention_mask[:, None, None, :].float()) * HIDDEN
-            output: Tensor = self.bert.encoder(embedded, attention_mask=hidden).last_hidden_state
-            return output
+            return _hidden_states(self.bert, input_ids, attention_mask, token_type_ids)
 
-    sample = torch.ones(2, 8, dtype=torch.long, device=bert.device)
+    return _export(Hidden(), HIDDEN, axes={0: "texts", 1: "tokens"})
+
+
+def export_reranker(reranker: TunableReranker) -> bytes:
+    """The model that ``Reranker`` runs: weights in int8, products quantised on the way."""
+    import torch
+
+    class Score(torch.nn.Module):  # type: ignore[misc]
+        def __init__(self) -> None:
+            super().__init__()
+            self.bert, self.head = reranker.bert, reranker.head
+
+        def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+            hidden = _hidden_states(self.bert, input_ids, attention_mask, token_type_ids)
+            return pool(hidden, attention_mask, self.head)
+
+    return _quantise(_export(Score(), SCORE, axes={0: "texts"}))
+
+
+def _hidden_states(bert: Any, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
+    """With the mask as the exporter can trace it: the library's own way of making one becomes a constant."""
+    embedded = bert.embeddings(input_ids=input_ids, token_type_ids=token_type_ids)
+    hidden = (1 - attention_mask[:, None, None, :].float()) * PADDING
+    output: Tensor = bert.encoder(embedded, attention_mask=hidden).last_hidden_state
+    return output
+
+
+def _export(module: Any, output: str, *, axes: dict[int, str]) -> bytes:
+    import torch
+
+    device = next(module.parameters()).device
+    sample = torch.ones(2, 8, dtype=torch.long, device=device)
     model = io.BytesIO()
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # of the exporter, about itself
         torch.onnx.export(
-            Hidden().eval(),
+            module.eval(),
             (sample, sample, torch.zeros_like(sample)),
             model,
             input_names=list(INPUTS),
-            output_names=[OUTPUT],
-            dynamic_axes={name: {0: "texts", 1: "tokens"} for name in (*INPUTS, OUTPUT)},
+            output_names=[output],
+            dynamic_axes={**{name: {0: "texts", 1: "tokens"} for name in INPUTS}, output: axes},
             opset_version=OPSET,
             dynamo=False,
         )
     return model.getvalue()
+
+
+def _quantise(model: bytes) -> bytes:
+    """Matrices in int8, a scale for each of their columns; what they are multiplied with is quantised in use."""
+    from onnxruntime.quantization import quantize_dynamic
+
+    with tempfile.TemporaryDirectory() as folder:
+        whole, small = Path(folder) / "whole.onnx", Path(folder) / "small.onnx"
+        whole.write_bytes(model)
+        quantize_dynamic(whole, small, per_channel=True, op_types_to_quantize=["MatMul"])
+        return small.read_bytes()

@@ -383,7 +383,7 @@ def _join(halves: Sequence[Arrays], folds: Ints) -> tuple[Described, list[Ints],
 
 
 def _save_encoder(encoder: TunableEncoder, writer: DirectoryWriter) -> None:
-    if encoder.transformer.config.model_type == "bert" and encoder.pools_mean:
+    if encoder.exports:
         writer.save_bytes(ENCODER, [export_onnx(encoder)])
         writer.save_bytes(TOKENIZER, [encoder.tokenizer_json.encode()])
     else:

@@ -43,11 +43,17 @@ class TunableEncoder(LocalEncoder):
         return self._model[0].auto_model
 
     @property
-    def pools_mean(self) -> bool:
-        """Whether a vector is the mean over the tokens of the text alone: no prompt, and nothing done to it after."""
+    def exports(self) -> bool:
+        """Whether it can be written as ONNX: a BERT whose vector is the mean over the tokens of the text alone."""
         kinds = [type(module).__name__ for module in self._model]
         plain = kinds[:2] == ["Transformer", "Pooling"] and {*kinds[2:]} <= {"Normalize"}
-        return plain and not any(self._prompts.values()) and getattr(self._model[1], "pooling_mode", None) == "mean"
+        is_mean = plain and getattr(self._model[1], "pooling_mode", None) == "mean"
+        return is_mean and not any(self._prompts.values()) and self.transformer.config.model_type == "bert"
+
+    @property
+    def tokenizer(self) -> Any:
+        """The transformers tokenizer within."""
+        return self._model.tokenizer
 
     @property
     def tokenizer_json(self) -> str:
@@ -128,17 +134,18 @@ class TunableEncoder(LocalEncoder):
         from sentence_transformers.util import batch_to_device
 
         features = batch_to_device(self._model.preprocess(list(texts)), self._model.device)
-        with self._mixed():
+        with mixed_precision(self._model.device.type):
             vectors: Tensor = self._model(features)["sentence_embedding"].float()
         return vectors
 
-    def _mixed(self) -> AbstractContextManager[Any]:
-        import torch
 
-        device = self._model.device.type
-        quick = device != "cpu" or _has_bfloat16()
-        mixed: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16, enabled=quick)
-        return mixed
+def mixed_precision(device: str) -> AbstractContextManager[Any]:
+    """Products in bfloat16 within, where the device ("cpu", "cuda") is quick at them."""
+    import torch
+
+    quick = device != "cpu" or _has_bfloat16()
+    mixed: AbstractContextManager[Any] = torch.autocast(device, dtype=torch.bfloat16, enabled=quick)
+    return mixed
 
 
 def find_base(name: str) -> Path:

@@ -1,0 +1,97 @@
+"""Propositions -> the candidates of a query, each with its probability of being on point."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.collection import Collection
+from sicetnon.dense import Encoder, encode_asked
+from sicetnon.relevance import Ranker, Relevance, Reranker, find_nearest, join_texts, measure_relevance
+from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED
+from sicetnon.relevance.signals import Sources
+from sicetnon.stance import Claim, negate, read_statement
+from sicetnon.types import Query, Stance
+
+CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Found(NamedTuple):
+    """The candidates of a query, best first: ``ordinals`` int64 [n], ``probabilities`` of being on point float64 [n]."""
+
+    query: Query
+    claim: Claim
+    ordinals: Ints
+    probabilities: Floats
+
+
+class Finder:
+    """Finds the candidates of queries over one index."""
+
+    def __init__(
+        self, collection: Collection, encoder: Encoder, ranker: Ranker | None, reranker: Reranker | None
+    ) -> None:
+        self._collection = collection
+        self._encoder = encoder
+        self._ranker = ranker
+        self._reranker = reranker
+
+    @property
+    def reranks(self) -> bool:
+        """Whether there is a cross-encoder that reads the first candidates."""
+        return self._reranker is not None
+
+    def say(self, query: Query) -> tuple[str, Stance]:
+        """The proposition, and the stance that the encoder is told: what queries have in common if they have this."""
+        return query.proposition, query.stance if self._encoder.instructs_by_stance else Stance.ALL
+
+    def measure(self, asked: Sequence[tuple[str, Stance]]) -> list[tuple[Claim, Relevance]]:
+        """At most ``QUERIES_AT_ONCE`` propositions as read, each with how much every document is on point.
+
+        Claims, and what known propositions are compared with, are encoded for all stances, as they were in training.
+        """
+        propositions = [proposition for proposition, _ in asked]
+        plain = [(proposition, Stance.ALL) for proposition in propositions]
+        denials = [(negate(proposition), Stance.ALL) for proposition in propositions]
+        distinct = list(dict.fromkeys([*asked, *plain, *denials]))
+        vectors = dict(zip(distinct, encode_asked(self._encoder, distinct), strict=True))
+        own, unsided, denied = (np.stack([vectors[each] for each in some]) for some in (asked, plain, denials))
+        claims = map(Claim, map(read_statement, propositions), unsided, denied, propositions)
+        relevance = measure_relevance(self._collection, self._ranker, propositions, own, recalling=unsided)
+        return list(zip(claims, relevance, strict=True))
+
+    def pick(self, query: Query, claim: Claim, relevance: Relevance) -> Found:
+        """The likeliest documents that pass the query's filters, as the ranker has them."""
+        allowed = self._collection.documents.allowed(query.filters, query.as_of)
+        ordinals = relevance.pick(allowed, max(CANDIDATES, query.top_k))
+        return Found(query, claim, ordinals, relevance.probability(ordinals))
+
+    def rerank(self, found: Found, *, count: int = RERANKED) -> Found:
+        """The same after the cross-encoder has read the first ``count``; as it was where there is none."""
+        if self._reranker is None or not len(found.ordinals):
+            return found
+        texts = self._show(found.claim, found.ordinals[:count])
+        read = self._reranker.probability(found.probabilities[: len(texts)], found.claim.text, texts)
+        probabilities = np.concatenate([read, found.probabilities[len(texts) :]])
+        order = np.lexsort((self._collection.lexical.tie_rank[found.ordinals], -probabilities))
+        return found._replace(ordinals=found.ordinals[order], probabilities=probabilities[order])
+
+    def _show(self, claim: Claim, ordinals: Ints) -> list[str]:
+        """What the cross-encoder reads of each document: what is nearest to the proposition."""
+        collection = self._collection
+        nearest = find_nearest(Sources.of(collection), claim.vector, ordinals)
+        documents = collection.documents.read(ordinals.tolist())
+        passages = [
+            collection.passages.span(row).of(document.text)
+            for document, row in zip(documents, nearest.passages.tolist(), strict=True)
+        ]
+        known = collection.known
+        return [
+            join_texts(None if row == NONE_KNOWN or known is None else known[row], passage)
+            for row, passage in zip(nearest.propositions.tolist(), passages, strict=True)
+        ]

@@ -1,0 +1,182 @@
+"""Labelled propositions with ranked candidates -> a cross-encoder that tells those on point from their like.
+
+Of each proposition one text on point is to score above others that the ranker put near the top: cross-entropy over the
+scores of such a group (Gao, Dai and Callan 2021, "Rethink training of BERT rerankers in multi-stage retrieval
+pipeline", section 3). The candidates must come from an encoder and a ranker that had not seen the proposition: it
+would else learn from mistakes that are not made in use.
+"""
+
+from __future__ import annotations
+
+import copy
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.relevance.reranker import PAIR_TOKENS
+from sicetnon.train.checkpoint import Checkpoint
+from sicetnon.train.optimizing import optimize
+from sicetnon.train.tunable import TunableEncoder, mixed_precision
+
+if TYPE_CHECKING:
+    from torch import Tensor
+
+PAIRS_AT_ONCE = 32  # of like length
+HEAD_SPREAD = 0.02  # of the first weights of the head, as BERT's own
+Floats = npt.NDArray[np.float64]
+Pair = tuple[str, str]
+
+
+@dataclass(frozen=True, slots=True)
+class RerankerSettings:
+    """How to tune a cross-encoder: ``groups`` propositions a step, each with ``others`` texts beside the one on point.
+
+    ``layers``: how many of the encoder's are kept, from the first on.
+    """
+
+    epochs: float = 2.0
+    groups: int = 16
+    others: int = 4
+    learning_rate: float = 5e-5
+    layers: int = 6
+    seed: int = 0
+
+
+class RerankingExample(NamedTuple):
+    """A proposition, texts on point for it, and texts that are not, the ranker's first among them first."""
+
+    proposition: str
+    relevant: tuple[str, ...]
+    others: tuple[str, ...]
+
+
+class TunableReranker:
+    """A BERT whose mean over the tokens of a pair becomes a score; it starts from the weights of an encoder."""
+
+    def __init__(self, encoder: TunableEncoder, settings: RerankerSettings) -> None:
+        import torch
+
+        self.bert: Any = copy.deepcopy(encoder.transformer)
+        self.bert.encoder.layer = self.bert.encoder.layer[: settings.layers]
+        self.tokenizer_json = encoder.tokenizer_json
+        self._tokenizer = encoder.tokenizer
+        self.head = torch.nn.Linear(self.bert.config.hidden_size, 1, device=self.bert.device)
+        chance = torch.Generator().manual_seed(settings.seed)
+        with torch.no_grad():
+            weight = torch.randn(self.head.weight.shape, generator=chance) * HEAD_SPREAD
+            self.head.weight.copy_(weight)
+            self.head.bias.zero_()
+
+    @property
+    def parameters(self) -> list[tuple[str, Any]]:
+        """Name and parameter, in the model's order."""
+        parts = {"bert": self.bert, "head": self.head}
+        return [
+            (f"{part}.{name}", parameter)
+            for part, module in parts.items()
+            for name, parameter in module.named_parameters()
+        ]
+
+    def load_weights(self, weights: Mapping[str, Tensor]) -> None:
+        """Put these in place of the present weights."""
+        import torch
+
+        with torch.no_grad():
+            for name, parameter in self.parameters:
+                parameter.copy_(weights[name])
+
+    def rate(self, pairs: Sequence[Pair]) -> Tensor:
+        """The scores of pairs of proposition and text, which gradients flow through: float32 [pairs]."""
+        import torch
+
+        order = sorted(range(len(pairs)), key=lambda pair: (len(pairs[pair][0]) + len(pairs[pair][1]), pairs[pair]))
+        parts = []
+        for start in range(0, len(order), PAIRS_AT_ONCE):
+            some = [pairs[pair] for pair in order[start : start + PAIRS_AT_ONCE]]
+            inputs = self._tokenizer(
+                [first for first, _ in some],
+                [second for _, second in some],
+                truncation=True,
+                max_length=PAIR_TOKENS,
+                padding=True,
+                return_tensors="pt",
+            ).to(self.bert.device)
+            with mixed_precision(self.bert.device.type):
+                hidden = self.bert(**inputs).last_hidden_state.float()
+            parts.append(pool(hidden, inputs["attention_mask"], self.head))
+        back = torch.empty(len(order), dtype=torch.long)
+        back[torch.tensor(order)] = torch.arange(len(order))
+        return torch.cat(parts)[back.to(parts[0].device)]
+
+    def score(self, pairs: Sequence[Pair]) -> Floats:
+        """The scores of pairs: float64 [pairs]."""
+        import torch
+
+        with torch.inference_mode():
+            scores: Floats = self.rate(pairs).cpu().numpy().astype(np.float64)
+        return scores
+
+
+def pool(hidden: Tensor, mask: Tensor, head: Any) -> Tensor:
+    """The score of each of a batch of pairs: the head of the mean over their tokens; float32 [pairs]."""
+    kept = mask[:, :, None].float()
+    scores: Tensor = head((hidden * kept).sum(1) / kept.sum(1))[:, 0]
+    return scores
+
+
+def tune_reranker(
+    encoder: TunableEncoder,
+    examples: Sequence[RerankingExample],
+    *,
+    settings: RerankerSettings,
+    checkpoint: Checkpoint,
+    progress: Callable[[int, int], None],
+) -> TunableReranker:
+    """A cross-encoder that was tuned on the examples, from the weights of ``encoder``, which stays as it is.
+
+    Examples without a text on point or without another are passed over.
+    """
+    import torch
+
+    reranker = TunableReranker(encoder, settings)
+    usable = [example for example in examples if example.relevant and example.others]
+
+    def measure_loss(step: int) -> Tensor:
+        groups = _draw(usable, step, settings)
+        scores = reranker.rate([pair for group in groups for pair in group])
+        losses = [
+            torch.nn.functional.cross_entropy(own[None], torch.zeros(1, dtype=torch.long, device=own.device))
+            for own in scores.split([len(group) for group in groups])
+        ]
+        return torch.stack(losses).mean()
+
+    steps = round(settings.epochs * max(len(usable) / settings.groups, 1)) if usable else 0
+    optimize(
+        reranker,
+        measure_loss,
+        steps,
+        learning_rate=settings.learning_rate,
+        checkpoint=checkpoint,
+        progress=progress,
+    )
+    return reranker
+
+
+def _draw(examples: Sequence[RerankingExample], step: int, settings: RerankerSettings) -> list[list[Pair]]:
+    """One step's groups: of each proposition a text on point, then others, the first of them likelier than the last."""
+    per_epoch = max(1, len(examples) // settings.groups)
+    epoch, place = divmod(step, per_epoch)
+    order = np.random.default_rng([settings.seed, epoch]).permutation(len(examples)).tolist()
+    chance = np.random.default_rng([settings.seed, epoch, place])
+    groups = []
+    for index in order[place * settings.groups : (place + 1) * settings.groups]:
+        example = examples[index]
+        likely = 1 / np.arange(2.0, len(example.others) + 2)
+        size = min(settings.others, len(example.others))
+        others = chance.choice(len(example.others), size=size, replace=False, p=likely / likely.sum()).tolist()
+        texts = [example.relevant[chance.integers(len(example.relevant))], *(example.others[other] for other in others)]
+        groups.append([(example.proposition, text) for text in texts])
+    return groups

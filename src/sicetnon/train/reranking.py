@@ -1,0 +1,105 @@
+"""Described candidates -> what the cross-encoder reads of them, and what its scores add to the ranker's."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import NamedTuple
+
+import numpy as np
+import numpy.typing as npt
+
+from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED, Blend, Nearest, join_texts
+from sicetnon.train.labelled import Labelled, LabelledQuery, Texts
+from sicetnon.train.logistic import fit_multinomial
+from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries
+from sicetnon.train.ranker import Described
+from sicetnon.train.reranker import RerankingExample
+
+OTHERS = 20  # candidates that are not on point, of each proposition, from which those of a step are drawn
+MOST_SCORED = 1_000  # propositions of a half, by which the blend is fitted and the gain measured
+BLEND_PENALTY = 1e-6  # three numbers need none; above 0 there is one minimum
+Ints = npt.NDArray[np.int64]
+Floats = npt.NDArray[np.float64]
+
+
+class Read(NamedTuple):
+    """What a cross-encoder reads of the candidates: the nearest passage and known proposition of each."""
+
+    texts: Texts
+    labelled: Sequence[Labelled]
+    nearest: Nearest
+
+    def of(self, cell: int) -> str:
+        """The text of a candidate, by its place among all."""
+        row = int(self.nearest.propositions[cell])
+        known = None if row == NONE_KNOWN else self.labelled[row].proposition
+        return join_texts(known, self.texts.passages[self.nearest.passages[cell]])
+
+
+def order_cells(described: Described, candidates: Candidates, scores: Floats) -> list[Ints]:
+    """The places of each proposition's candidates among all, best score first, equal ones as a search orders them."""
+    ends = np.cumsum(described.counts)
+    ordered = []
+    for documents, end, count in zip(candidates.documents, ends.tolist(), described.counts.tolist(), strict=True):
+        own = scores[end - count : end]
+        ordered.append(end - count + np.lexsort((candidates.tie_rank[documents], -own)))
+    return ordered
+
+
+def list_examples(described: Described, ordered: Sequence[Ints], read: Read) -> list[RerankingExample]:
+    """What a cross-encoder learns from, proposition by proposition."""
+    examples = []
+    for known, cells in zip(read.labelled, ordered, strict=True):
+        is_relevant = described.relevant[cells]
+        examples.append(
+            RerankingExample(
+                known.proposition,
+                tuple(read.of(cell) for cell in cells[is_relevant].tolist()),
+                tuple(read.of(cell) for cell in cells[~is_relevant][:OTHERS].tolist()),
+            )
+        )
+    return examples
+
+
+def choose_scored(ordered: Sequence[Ints], own: Ints, *, seed: int) -> Ints:
+    """The places of the candidates to be scored: the first of some of the propositions ``own``, by chance."""
+    chosen = own
+    if len(own) > MOST_SCORED:
+        chosen = np.sort(np.random.default_rng([seed, len(own)]).permutation(own)[:MOST_SCORED])
+    return np.concatenate([ordered[index][:RERANKED] for index in chosen.tolist()])
+
+
+def weigh_reranking(
+    queries: Sequence[LabelledQuery],
+    described: Described,
+    candidates: Candidates,
+    probabilities: Floats,
+    reranked: Floats,
+    *,
+    halves: Ints,
+) -> tuple[Blend, Estimate]:
+    """How the cross-encoder's scores and the ranker's probabilities become one, and what that gains in nDCG@10.
+
+    ``probabilities`` float64 [candidates] by a ranker that had not seen the propositions; ``reranked`` float64
+    [candidates], NaN where not scored. The gain is measured on each half of the propositions, ``halves`` int64
+    [propositions], with the blend that was fitted on the other.
+    """
+    known = np.isfinite(reranked)
+    owners = np.repeat(np.arange(len(described.counts)), described.counts)
+    blended = probabilities.copy()
+    for half in np.unique(halves).tolist():
+        own = known & (halves[owners] == half)
+        blend = fit_blend(probabilities[known & ~own], reranked[known & ~own], described.relevant[known & ~own])
+        blended[own] = blend.probability(probabilities[own], reranked[own])
+    scored = set(owners[known].tolist())
+    asked = [query for query in queries if query.proposition in scored]
+    before, after = (measure_queries(asked, described, candidates, scores) for scores in (probabilities, blended))
+    gain = estimate(after - before, np.array([query.proposition for query in asked]))
+    return fit_blend(probabilities[known], reranked[known], described.relevant[known]), gain
+
+
+def fit_blend(probabilities: Floats, reranked: Floats, relevant: npt.NDArray[np.bool_]) -> Blend:
+    """The logistic curve over both (Platt 1999, section 2, with two inputs)."""
+    inputs = np.stack([Blend.log_odds(probabilities), reranked], axis=1)
+    weights = fit_multinomial(inputs, relevant.astype(np.int64), class_count=2, penalty=BLEND_PENALTY)
+    return Blend(*(weights[1] - weights[0]).tolist())
