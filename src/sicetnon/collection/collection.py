@@ -74,13 +74,15 @@ class Collection:
     """An opened legal index. Read-only; safe from many threads.
 
     ``stance_model`` is the JSON of the stance model it was built with, None where that was the one that ships;
-    ``memory`` and ``ranker`` (JSON) come from labelled examples, None where there were none; ``known`` are the texts of
-    the memory's propositions, None where no cross-encoder reads them.
+    ``memory``, ``ranker`` (JSON) and ``model``, the fingerprint of the model that brought them, come from labelled
+    examples, None where there were none; ``known`` are the texts of the memory's propositions, None where no
+    cross-encoder reads them.
     """
 
     def __init__(self, stored: StoredDirectory) -> None:
         self.encoder = str(stored.setting("encoder"))
         self.encoder_fingerprint = str(stored.setting("encoder_fingerprint"))
+        self.model: str | None = stored.settings.get("model")
         count = stored.count("documents")
         self.documents = DocumentStore(stored.path(DOCUMENTS))
         self.passages = Units(stored, "passage", count)

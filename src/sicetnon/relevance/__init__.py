@@ -4,6 +4,7 @@ Without labelled examples signals are summed (``fusion``); with them, a ranker t
 (``ranker``, told of each candidate what ``features`` makes of the ``signals``).
 """
 
+from sicetnon.relevance.encoder import load_encoder_of
 from sicetnon.relevance.fusion import Scores, fused_scores, relevance_probability, standard_signals
 from sicetnon.relevance.model import KnownProposition, RetrievalModel, write_model
 from sicetnon.relevance.order import Relevance, measure_relevance
@@ -20,6 +21,7 @@ __all__ = [
     "find_nearest",
     "fused_scores",
     "join_texts",
+    "load_encoder_of",
     "measure_relevance",
     "relevance_probability",
     "standard_signals",

@@ -12,7 +12,8 @@ from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
-from sicetnon.dense import Encoder
+from sicetnon.dense import Encoder, load_own_encoder
+from sicetnon.dense.local import LocalEncoder
 from sicetnon.relevance.ranker import Ranker
 from sicetnon.storage import DirectoryWriter, StoredDirectory, open_stored
 
@@ -89,11 +90,15 @@ class RetrievalModel:
 
     def load_encoder(self) -> Encoder:
         """The tuned encoder."""
-        from sicetnon.dense import load_encoder, load_own_encoder
+        own = self.onnx
+        return load_local(self._stored) if own is None else load_own_encoder(*own)
 
-        if (own := self.onnx) is not None:
-            return load_own_encoder(*own)
-        return load_encoder(str(self._stored.folder / LOCAL))
+
+def load_local(stored: StoredDirectory) -> Encoder:
+    """The sentence-transformers encoder of a model directory, by whose name it goes: generations come and go."""
+    encoder = LocalEncoder(stored.folder / LOCAL)
+    encoder.name = str(stored.directory.resolve())
+    return encoder
 
 
 def write_model(

@@ -11,10 +11,9 @@ from typing import Self
 import numpy as np
 
 from sicetnon.collection import Collection
-from sicetnon.dense import QUERIES_AT_ONCE, Encoder, load_encoder, load_own_encoder
-from sicetnon.dense.encoder import OWN
+from sicetnon.dense import QUERIES_AT_ONCE, Encoder
 from sicetnon.errors import InputError, ModelError
-from sicetnon.relevance import Ranker, Reranker
+from sicetnon.relevance import Ranker, Reranker, load_encoder_of
 from sicetnon.search.batch import BatchAnswer, Candidates, measure_doubt, rank_candidates
 from sicetnon.search.checking import check_query
 from sicetnon.search.deadline import Deadline
@@ -49,7 +48,7 @@ class Searcher:
 
     @classmethod
     def open(cls, path: Path | str, *, encoder: Encoder | None = None, judge: StanceJudge | None = None) -> Self:
-        """Open the index at ``path``, with the encoder its manifest names if ``encoder`` is None.
+        """Open the index at ``path``, with the encoder that built it if ``encoder`` is None.
 
         ``judge`` tells the sides in place of the stance model that the index holds, or else of the one that ships.
 
@@ -58,9 +57,7 @@ class Searcher:
             ModelError: the encoder is not the one that built the index.
         """
         collection = Collection.open(Path(path))
-        if encoder is None and collection.encoder == OWN:
-            encoder = load_own_encoder(*collection.read_encoder())
-        return cls(collection, encoder or load_encoder(collection.encoder), judge=judge)
+        return cls(collection, encoder or load_encoder_of(collection), judge=judge)
 
     def search(self, query: Query) -> Ranking:
         """The best ``query.top_k`` documents, fewer only where filters leave fewer.
