@@ -10,7 +10,6 @@ from typing import Any
 
 import pytest
 
-from sicetnon.cli.learn import _read_time
 from sicetnon.sparse import Bm25, IdfOverlap, SparseIndex, search_file
 from sicetnon.stance import StanceModel
 
@@ -62,37 +61,6 @@ def test_train(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:
     index = ["index", "build", "--corpus", arguments[1], "-i", tmp_path / "index"]
     assert run_cli(*index, "--stance-model", tmp_path / "one.json").status == 0
     assert f"stance model: {model.fingerprint}" in run_cli("index", "info", tmp_path / "index").out
-
-
-@pytest.mark.parametrize(("text", "seconds"), [("45s", 45), ("90m", 5_400), ("1.5h", 5_400), ("0.5m", 30)])
-def test_budget(text: str, seconds: float) -> None:
-    """A time is a number with a unit."""
-    assert _read_time(text) == seconds
-
-
-@pytest.mark.parametrize("text", ["90", "m", "-1h", "1 h", "1d", "1.h", ""])
-def test_budget_that_is_none(run_cli: RunCli, text: str, tmp_path: Path, write_jsonl: WriteRows) -> None:
-    """Anything else is a wrong use, before anything is read."""
-    examples = write_examples(write_jsonl)
-    ran = run_cli("train", write_jsonl("c.jsonl", make_corpus()), examples, "--out", tmp_path / "m", f"--budget={text}")
-    assert (ran.status, ran.out) == (2, "")
-    assert "90m" in ran.err
-    assert not (tmp_path / "m").exists()
-
-
-def write_examples(write_jsonl: WriteRows) -> Path:
-    """Write a folder of labelled queries, one for each decision."""
-    write_jsonl("queries.jsonl", [{"query_id": s, "claim": f"Police and {s}.", "stance": "all"} for s in SUBJECTS])
-    return write_jsonl("ground_truth.jsonl", [{"query_id": s, "doc_ids": [s]} for s in SUBJECTS]).parent
-
-
-def test_training_examples_of_another_corpus(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:
-    """Examples none of whose documents is in the corpus are an error; nothing is left behind."""
-    corpus = write_jsonl("corpus.jsonl", [{"doc_id": "other", "text": "The Court held that it may."}])
-    ran = run_cli("train", corpus, write_examples(write_jsonl), "--out", tmp_path / "model")
-    assert (ran.status, ran.out) == (1, "")
-    assert "no example with a document of the corpus" in ran.err
-    assert not list(tmp_path.glob("model*"))
 
 
 def test_train_on_bad_examples(run_cli: RunCli, tmp_path: Path, write_jsonl: WriteRows) -> None:

@@ -131,7 +131,7 @@ def test_failed_commit_keeps_old_index(tmp_path: Path, monkeypatch: pytest.Monke
 def test_foreign_directory_is_refused(tmp_path: Path) -> None:
     """A directory with other files is refused by name, and untouched."""
     (tmp_path / "thesis.txt").write_text("ten years of work")
-    with pytest.raises(IndexForeign, match=r"other files, e\.g\. thesis\.txt.*choose another --index-dir"):
+    with pytest.raises(IndexForeign, match=r"other files, e\.g\. thesis\.txt.*choose another directory"):
         write_numbers(tmp_path)
     assert snapshot(tmp_path) == {"thesis.txt": b"ten years of work"}
 

@@ -69,7 +69,7 @@ def train(
     for name, held in report.slices.items():
         typer.echo(f"{name:<16} nDCG@10 {held.ndcg:.3f}  R@100 {held.recall:.3f}  {held.queries:,} queries")
     for name, left in report.ablation.items():
-        typer.echo(f"without {name:<16} {left.ndcg:.3f}: it adds {left.gain:+.3f}")
+        typer.echo(f"without {name:<22} {left.ndcg:.3f}: it adds {left.gain:+.3f}")
     typer.echo(
         f"the side counts with the exponent {report.stance_weight:g}: {report.stance_gain:+.3f} where one is asked; "
         f"{len(report.doubts)} labels doubted, see report.html"

@@ -36,7 +36,7 @@ class WriteLock:
             raise IndexLocked(
                 f"{path.parent} is being written by another process",
                 expected="one writer at a time",
-                remedy="wait until it has finished or choose another --index-dir",
+                remedy="wait until it has finished or choose another directory",
             )
         return cls(path, descriptor)
 

@@ -233,8 +233,8 @@ class DirectoryWriter:
     def _refuse(self, name: str) -> IndexForeign:
         return IndexForeign(
             f"found {self._directory}, a directory with other files, e.g. {name}",
-            expected="an empty or new directory or a Sicetnon index",
-            remedy="choose another --index-dir",
+            expected="an empty or new directory, or one that Sicetnon wrote",
+            remedy="choose another directory",
         )
 
     def _create_directory(self) -> None:
@@ -302,7 +302,7 @@ def _explain_failure(directory: Path, error: OSError) -> IndexDirectoryError:
     return IndexDirectoryError(
         f"{directory} cannot be written ({error.strerror or error})",
         expected="a writable directory with enough free space",
-        remedy="free some space, check its permissions or choose another --index-dir",
+        remedy="free some space, check its permissions or choose another directory",
     )
 
 
