@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from sicetnon.train.contrastive import TuningSettings
-from sicetnon.train.retrieval import ENCODINGS, EPOCH_STEP, PAIR_COST, SPENT, TrainingSettings, _fit_budget
+from sicetnon.train.retrieval import ENCODINGS, EPOCH_STEP, PAIR_COST, SPENT, _fit_budget
+from sicetnon.train.training import TrainingSettings
 
 seconds = st.floats(0.1, 1e5)
 

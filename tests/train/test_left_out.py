@@ -18,9 +18,11 @@ from sicetnon.relevance.signals import BM25
 from sicetnon.text import analyze
 from sicetnon.train import retrieval
 from sicetnon.train.contrastive import TuningPair
+from sicetnon.train.describing import recall_others
 from sicetnon.train.labelled import deal_folds, label_propositions, read_texts
 from sicetnon.train.ranker import Described
-from sicetnon.train.retrieval import HALVES, MEMORY_FOLDS, recall_others, train_retrieval
+from sicetnon.train.retrieval import train_retrieval
+from sicetnon.train.training import HALVES, MEMORY_FOLDS
 from sicetnon.types import Example, Stance
 
 DOCUMENTS, KNOWN = make_corpus(30, 60)

@@ -22,7 +22,8 @@ from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningSettings
 from sicetnon.train.ranker import RankerSettings
 from sicetnon.train.report import RetrievalReport
-from sicetnon.train.retrieval import TrainingSettings, train_retrieval
+from sicetnon.train.retrieval import train_retrieval
+from sicetnon.train.training import TrainingSettings
 from sicetnon.types import Example, Query, Stance
 
 DOCUMENTS, KNOWN = make_corpus(30, 60)

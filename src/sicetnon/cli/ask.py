@@ -125,7 +125,7 @@ def batch(
     tell_unreadable(judge)
     if answer.refined < answer.refinable:
         sys.stderr.write(
-            f"time was up: the candidates of {answer.refined:,} of {answer.refinable:,} propositions were read closely\n"
+            f"time was up: {answer.refined:,} of {answer.refinable:,} propositions had their candidates read closely\n"
         )
     sys.stderr.write(f"{count:,} queries answered in {output}\n")
 

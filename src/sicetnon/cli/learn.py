@@ -49,7 +49,8 @@ def train(
     from sicetnon.corpora import read_documents, read_examples
     from sicetnon.train.contrastive import TuningSettings
     from sicetnon.train.ranker import RankerSettings
-    from sicetnon.train.retrieval import TrainingSettings, train_retrieval
+    from sicetnon.train.retrieval import train_retrieval
+    from sicetnon.train.training import TrainingSettings
 
     tuning = TuningSettings(seed=seed)
     settings = TrainingSettings(

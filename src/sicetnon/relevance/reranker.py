@@ -23,7 +23,6 @@ Ints = npt.NDArray[np.int64]
 FORMAT, REMEDY = 1, "train again with this version"
 NAME, SCORE = "reranker", "score"
 RERANKED = 10  # candidates of a proposition: about as many as a reader looks at
-PAIR_TOKENS = 224  # of a proposition, one that is known, and a passage of 110 words
 NONE_KNOWN = -1
 SMALLEST = 1e-9  # a probability, as far as its log-odds matter
 
@@ -92,7 +91,7 @@ class Reranker:
             ModelError: a part does not load.
         """
         self._blend = Blend.from_json(blend)
-        self._model = OnnxModel(model, tokenizer, name=NAME, output=SCORE, max_tokens=PAIR_TOKENS)
+        self._model = OnnxModel(model, tokenizer, name=NAME, output=SCORE, max_tokens=None)
 
     def score(self, proposition: str, texts: Sequence[str]) -> Floats:
         """How much each text is on point for the proposition: float64 [len(texts)].

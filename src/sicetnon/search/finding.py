@@ -22,7 +22,7 @@ Floats = npt.NDArray[np.float64]
 
 
 class Found(NamedTuple):
-    """The candidates of a query, best first: ``ordinals`` int64 [n], ``probabilities`` of being on point float64 [n]."""
+    """The candidates of a query, best first: ``ordinals`` int64 [n], ``probabilities`` float64 [n]."""
 
     query: Query
     claim: Claim

@@ -12,10 +12,12 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.train.labelled import Labelled, LabelledQuery
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described, RankerSettings, score_left_out
+from sicetnon.train.reranking import Tried
 from sicetnon.train.sides import Doubt
 from sicetnon.types import Stance
 
 DEEP = 100
+CROSS_ENCODER = "the cross-encoder"
 BINS = 10
 # What is taken away to see what it adds: the features that begin so.
 PARTS = {
@@ -88,13 +90,14 @@ def make_report(
     settings: RankerSettings,
     stance_weight: float,
     stance_gain: Estimate,
+    reranking: Tried | None,
     doubts: list[Doubt],
     seconds: float,
 ) -> RetrievalReport:
     """Measure the left-out scores, and those of rankers that are denied a part each.
 
     ``queries`` are those of ``labelled``; ``left_out`` float64 [candidates]: the scores; ``probabilities`` as many:
-    what was made of them, as ``calibrate_left_out`` does.
+    what was made of them, as ``calibrate_left_out`` does. ``reranking``: what a cross-encoder added, if one was tried.
     """
     best = rank_candidates(described, candidates, left_out, DEEP)
     found = [len(query.relevant & set(best[query.proposition])) for query in queries]
@@ -118,6 +121,8 @@ def make_report(
     for name, scores in others.items():
         without = measure_queries(queries, described, candidates, scores)
         ablation[name] = Ablation(float(without.mean()), estimate(values - without, owners))
+    if reranking:
+        ablation[CROSS_ENCODER] = Ablation(reranking.without, reranking.gain)
     bins = _bin(probabilities, described.relevant)
     weights = np.array([held.candidates for held in bins]) / len(left_out)
     errors = np.array([abs(held.probability - held.relevant) for held in bins])

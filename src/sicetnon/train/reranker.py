@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 import numpy.typing as npt
 
-from sicetnon.relevance.reranker import PAIR_TOKENS
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.optimizing import optimize
 from sicetnon.train.tunable import TunableEncoder, mixed_precision
@@ -62,7 +61,7 @@ class TunableReranker:
         self.bert: Any = copy.deepcopy(encoder.transformer)
         self.bert.encoder.layer = self.bert.encoder.layer[: settings.layers]
         self.tokenizer_json = encoder.tokenizer_json
-        self._tokenizer = encoder.tokenizer
+        self._tokenizer, self._max_tokens = encoder.tokenizer, encoder.max_tokens
         self.head = torch.nn.Linear(self.bert.config.hidden_size, 1, device=self.bert.device)
         chance = torch.Generator().manual_seed(settings.seed)
         with torch.no_grad():
@@ -100,7 +99,7 @@ class TunableReranker:
                 [first for first, _ in some],
                 [second for _, second in some],
                 truncation=True,
-                max_length=PAIR_TOKENS,
+                max_length=self._max_tokens,
                 padding=True,
                 return_tensors="pt",
             ).to(self.bert.device)

@@ -9,14 +9,21 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED, Blend, Nearest, join_texts
-from sicetnon.train.labelled import Labelled, LabelledQuery, Texts
+from sicetnon.train.checkpoint import Checkpoint
+from sicetnon.train.contrastive import TuningPair
+from sicetnon.train.describing import Seen, tune_half
+from sicetnon.train.labelled import Labelled, LabelledQuery, Texts, list_queries
 from sicetnon.train.logistic import fit_multinomial
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries
 from sicetnon.train.ranker import Described
-from sicetnon.train.reranker import RerankingExample
+from sicetnon.train.reranker import RerankingExample, TunableReranker, tune_reranker
+from sicetnon.train.training import HALVES, Training
+from sicetnon.train.tunable import TunableEncoder
+from sicetnon.train.work import Arrays
 
 OTHERS = 20  # candidates that are not on point, of each proposition, from which those of a step are drawn
 MOST_SCORED = 1_000  # propositions of a half, by which the blend is fitted and the gain measured
+SCORED_AT_ONCE = 512
 BLEND_PENALTY = 1e-6  # three numbers need none; above 0 there is one minimum
 Ints = npt.NDArray[np.int64]
 Floats = npt.NDArray[np.float64]
@@ -34,6 +41,76 @@ class Read(NamedTuple):
         row = int(self.nearest.propositions[cell])
         known = None if row == NONE_KNOWN else self.labelled[row].proposition
         return join_texts(known, self.texts.passages[self.nearest.passages[cell]])
+
+
+class Tried(NamedTuple):
+    """What a cross-encoder proved to be worth: how it is blended with the ranker, and what that gains in nDCG@10.
+
+    ``without`` is the nDCG@10 of the same queries, as many as ``queries``, by the ranker alone.
+    """
+
+    blend: Blend
+    gain: Estimate
+    without: float
+    queries: int
+
+
+def try_reranking(
+    training: Training, pairs: Sequence[TuningPair], seen: Seen, left_out: Floats, probabilities: Floats
+) -> Tried | None:
+    """Tune a cross-encoder on each half and see what it adds on the other; None where none is to be tried.
+
+    ``left_out`` and ``probabilities`` float64 [candidates]: the ranker's on what it had not seen.
+    """
+    if not training.settings.reranks or not tune_half(training, pairs, 0).exports:
+        return None
+    reranked = np.full(len(left_out), np.nan)
+    for half in range(HALVES):
+        scored = training.work.once(
+            f"reranked-{half}",
+            lambda half=half: _score_half(training, pairs, seen, left_out, half),  # type: ignore[misc]
+        )
+        reranked[scored["cells"]] = scored["scores"]
+    queries = list_queries(training.labelled)
+    return weigh_reranking(queries, seen.described, seen.candidates, probabilities, reranked, halves=training.halves)
+
+
+def tune_shipped(training: Training, encoder: TunableEncoder, seen: Seen, left_out: Floats) -> TunableReranker:
+    """The cross-encoder that is shipped: tuned on all propositions."""
+    ordered = order_cells(seen.described, seen.candidates, left_out)
+    read = Read(training.texts, training.labelled, seen.nearest)
+    return _tune(training, "reranker", encoder, list_examples(seen.described, ordered, read))
+
+
+def _score_half(training: Training, pairs: Sequence[TuningPair], seen: Seen, left_out: Floats, half: int) -> Arrays:
+    """The scores of the first candidates of some propositions of a half, by one that was tuned on the other half."""
+    ordered = order_cells(seen.described, seen.candidates, left_out)
+    read = Read(training.texts, training.labelled, seen.nearest)
+    examples = list_examples(seen.described, ordered, read)
+    others = [examples[index] for index in np.flatnonzero(training.halves != half).tolist()]
+    name = f"reranker of half {half + 1}"
+    reranker = _tune(training, name, tune_half(training, pairs, half), others)
+    own = np.flatnonzero(training.halves == half)
+    cells = choose_scored(ordered, own, seed=training.settings.seed)
+    owners = np.repeat(np.arange(len(ordered)), seen.described.counts)
+    scored = []
+    for start in range(0, len(cells), SCORED_AT_ONCE):
+        some = cells[start : start + SCORED_AT_ONCE].tolist()
+        scored.append(reranker.score([(training.labelled[owners[cell]].proposition, read.of(cell)) for cell in some]))
+        training.progress(f"reading by the {name}", start + len(some), len(cells))
+    return {"cells": cells, "scores": np.concatenate(scored)}
+
+
+def _tune(
+    training: Training, name: str, encoder: TunableEncoder, examples: Sequence[RerankingExample]
+) -> TunableReranker:
+    return tune_reranker(
+        encoder,
+        examples,
+        settings=training.settings.reranker,
+        checkpoint=Checkpoint(training.work.folder / f"{name}.safetensors"),
+        progress=lambda done, total: training.progress(f"tuning the {name}", done, total),
+    )
 
 
 def order_cells(described: Described, candidates: Candidates, scores: Floats) -> list[Ints]:
@@ -77,7 +154,7 @@ def weigh_reranking(
     reranked: Floats,
     *,
     halves: Ints,
-) -> tuple[Blend, Estimate]:
+) -> Tried:
     """How the cross-encoder's scores and the ranker's probabilities become one, and what that gains in nDCG@10.
 
     ``probabilities`` float64 [candidates] by a ranker that had not seen the propositions; ``reranked`` float64
@@ -95,7 +172,8 @@ def weigh_reranking(
     asked = [query for query in queries if query.proposition in scored]
     before, after = (measure_queries(asked, described, candidates, scores) for scores in (probabilities, blended))
     gain = estimate(after - before, np.array([query.proposition for query in asked]))
-    return fit_blend(probabilities[known], reranked[known], described.relevant[known]), gain
+    blend = fit_blend(probabilities[known], reranked[known], described.relevant[known])
+    return Tried(blend, gain, float(before.mean()), len(asked))
 
 
 def fit_blend(probabilities: Floats, reranked: Floats, relevant: npt.NDArray[np.bool_]) -> Blend:

@@ -51,6 +51,11 @@ class TunableEncoder(LocalEncoder):
         return is_mean and not any(self._prompts.values()) and self.transformer.config.model_type == "bert"
 
     @property
+    def max_tokens(self) -> int:
+        """Where the model cuts a text."""
+        return int(self._model.max_seq_length)
+
+    @property
     def tokenizer(self) -> Any:
         """The transformers tokenizer within."""
         return self._model.tokenizer
@@ -62,7 +67,7 @@ class TunableEncoder(LocalEncoder):
 
         tokenizer = tokenizers.Tokenizer.from_str(self._model.tokenizer.backend_tokenizer.to_str())
         tokenizer.no_padding()
-        tokenizer.enable_truncation(self._model.max_seq_length)
+        tokenizer.enable_truncation(self.max_tokens)
         return str(tokenizer.to_str())
 
     def save(self, folder: Path) -> None:

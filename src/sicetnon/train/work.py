@@ -86,6 +86,13 @@ class Work:
         with np.load(path, allow_pickle=False) as kept:
             return dict(kept)
 
+    def save_folder(self, name: str, save: Callable[[Path], None]) -> None:
+        """Make the folder called ``name`` with what ``save`` writes into it, whole or not at all."""
+        unfinished = self.folder / f"{name}.unfinished"
+        shutil.rmtree(unfinished, ignore_errors=True)
+        save(unfinished)
+        unfinished.replace(self.folder / name)
+
     def remove(self) -> None:
         """The training is finished. What says whose the folder is goes last, so that a kill leaves no riddle."""
         for path in self.folder.iterdir():
