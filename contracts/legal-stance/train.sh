@@ -3,12 +3,22 @@
 # DIR holds queries.jsonl and ground_truth.jsonl. Needs what `make install TRAIN=1` installs: torch above all.
 set -euo pipefail
 source "$(dirname -- "$(readlink -f -- "${BASH_SOURCE[0]}")")/environment.sh"
+misuse() {
+    echo "error: $1; expected --corpus FILE --examples DIR --out MODEL" >&2
+    exit 2
+}
 corpus='' examples='' rest=()
 while (($#)); do
     case $1 in
-        --corpus) corpus=${2:?--corpus needs a file}; shift 2 ;;
-        --examples) examples=${2:?--examples needs a folder}; shift 2 ;;
+        --corpus | --examples)
+            (($# > 1)) || misuse "$1 without a path"
+            if [[ $1 == --corpus ]]; then corpus=$2; else examples=$2; fi
+            shift 2 ;;
+        --corpus=*) corpus=${1#*=}; shift ;;
+        --examples=*) examples=${1#*=}; shift ;;
         *) rest+=("$1"); shift ;;
     esac
 done
-exec "$python" -m sicetnon train "${corpus:?--corpus is missing}" "${examples:?--examples is missing}" "${rest[@]}"
+[[ -n $corpus ]] || misuse "no --corpus"
+[[ -n $examples ]] || misuse "no --examples"
+exec "$python" -m sicetnon train "$corpus" "$examples" "${rest[@]}"

@@ -68,7 +68,7 @@ class TestWholeTraining:
     def test_to_answers(self, run_cli: RunCli, data: Path, bert: Path, tmp_path: Path) -> None:
         """A corpus and examples become a model with its report, that an index, and that answers."""
         model, index, corpus = tmp_path / "a model", tmp_path / "an index", data / "corpus.jsonl"
-        ran = run_cli("train", corpus, data / "examples", "--out", model, "--encoder", bert, "--epochs", "0.5")
+        ran = run_cli("train", corpus, data / "examples", "--out", model, "--encoder", bert, "--epochs", "2")
         assert ran.status == 0, ran.err
         assert sorted(path.name for path in tmp_path.iterdir()) == ["a model", "data"]
         (generation,) = model.glob("generation-*")

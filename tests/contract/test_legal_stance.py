@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import subprocess
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tiny_models import make_bert, needs_torch
+from toy_model import WORDS, make_corpus
 
+from sicetnon.relevance import RetrievalModel
+from sicetnon.storage import StoredDirectory
 from sicetnon.types import Document
 
 REPOSITORY = Path(__file__).parents[2]
@@ -181,3 +186,88 @@ def test_encoder_of_the_environment(data: Path) -> None:
     assert built.returncode == 1
     assert "absent holds no modules.json" in built.stderr
     assert build(data, SICETNON_ENCODER="embedded").returncode == 0
+
+
+class TestTraining:
+    """What train.sh makes of examples, and build.sh of a model."""
+
+    pytestmark = needs_torch
+
+    @pytest.fixture(scope="class")
+    def trained(self, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """Train a tiny encoder, on judgments in every shape; return the folder with corpus, queries and "a model"."""
+        folder = tmp_path_factory.mktemp("trained")
+        encoder = make_bert(folder / "encoder", WORDS)
+        documents, known = make_corpus(12, 20)
+        write(folder / "corpus.jsonl", ({"doc_id": d.doc_id, "text": d.text} for d in documents))
+        queries = [
+            {"query_id": f"q{number}", "claim": one.proposition, "stance": ("supported", "refuted", "all")[number % 3]}
+            for number, one in enumerate(known)
+        ]
+        other = {"doc_id": documents[-1].doc_id, "relevance": 0}
+        shapes: list[Callable[[Sequence[str]], dict[str, object]]] = [
+            lambda ids: {"doc_ids": ids},
+            lambda ids: {"relevant_doc_ids": ids},
+            lambda ids: {"relevant": ids},
+            lambda ids: {"relevant": [other, *({"doc_id": doc_id, "relevance": 1} for doc_id in ids)]},
+        ]
+        (folder / "some examples").mkdir()
+        write(folder / "queries.jsonl", queries)
+        write(folder / "some examples" / "queries.jsonl", queries)
+        judged = [{"query_id": f"q{n}", **shapes[n % len(shapes)](one.doc_ids)} for n, one in enumerate(known)]
+        write(folder / "some examples" / "ground_truth.jsonl", judged)
+        arguments = ["--examples", "some examples", "--out", "a model", "--encoder", str(encoder), "--epochs", "2"]
+        ran = run(SCRIPTS / "train.sh", *arguments, "--corpus=corpus.jsonl", cwd=folder, OMP_NUM_THREADS="1")
+        assert ran.returncode == 0, ran.stderr
+        assert ran.stdout.startswith("all ")
+        return folder
+
+    def test_judgments_in_every_shape(self, trained: Path) -> None:
+        """The model knows each proposition with the documents that are relevant to it, and no others."""
+        _, known = make_corpus(12, 20)
+        model = RetrievalModel.open(trained / "a model")
+        assert {one.proposition: set(one.doc_ids) for one in model.propositions} == {
+            one.proposition: set(one.doc_ids) for one in known
+        }
+        assert not (trained / "a model.training").exists()
+
+    def test_model_of_the_environment(self, trained: Path) -> None:
+        """SICETNON_MODEL names the model that an index is built with."""
+        built = build(trained, SICETNON_MODEL="a model")
+        assert (built.returncode, built.stdout) == (0, ""), built.stderr
+        settings = StoredDirectory.open(trained / "an index", kind="legal").settings
+        assert settings["model"] == RetrievalModel.open(trained / "a model").fingerprint
+        rows = answer(trained)
+        assert [row["query_id"] for row in rows] == [f"q{number}" for number in range(20)]
+        assert {len(row["results"]) for row in rows} == {10}
+
+    def test_model_beside_the_script(self, trained: Path, tmp_path: Path) -> None:
+        """Without SICETNON_MODEL, the folder "model" beside build.sh is used; with it, the one it names."""
+        shutil.copytree(REPOSITORY / "contracts", tmp_path / "contracts", ignore=shutil.ignore_patterns("model"))
+        (tmp_path / "src").symlink_to(REPOSITORY / "src")
+        scripts = tmp_path / "contracts" / "legal-stance"
+        shutil.copytree(trained / "a model", scripts / "model")
+        assert build(trained, scripts).returncode == 0
+        settings = StoredDirectory.open(trained / "an index", kind="legal").settings
+        assert settings["model"] == RetrievalModel.open(trained / "a model").fingerprint
+        assert settings["encoder"] == "own"
+        absent = build(trained, scripts, SICETNON_MODEL="absent")
+        assert absent.returncode == 1
+        assert "there is no directory absent" in absent.stderr
+
+
+@pytest.mark.parametrize(
+    ("arguments", "found"),
+    [
+        (["--examples", "examples", "--out", "model"], "error: no --corpus; expected --corpus FILE"),
+        (["--corpus", "corpus.jsonl", "--out", "model"], "error: no --examples; expected"),
+        (["--corpus", "corpus.jsonl", "--out", "model", "--examples"], "error: --examples without a path; expected"),
+        (["--corpus=corpus.jsonl", "--examples=examples"], "--out"),
+    ],
+)
+def test_training_used_wrongly(tmp_path: Path, arguments: list[str], found: str) -> None:
+    """A call of train.sh without what is needed exits with 2, says what it is, and writes nothing."""
+    ran = run(SCRIPTS / "train.sh", *arguments, cwd=tmp_path)
+    assert (ran.returncode, ran.stdout) == (2, "")
+    assert found in ran.stderr
+    assert list(tmp_path.iterdir()) == []
