@@ -82,6 +82,7 @@ def test_by_hand(denied: list[set[str]]) -> None:
         settings=RankerSettings(),
         stance_weight=0.3,
         stance_gain=NOTHING,
+        reranking=None,
         doubts=[],
         seconds=1.26,
     )
