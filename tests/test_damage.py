@@ -10,9 +10,12 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tiny_onnx import make_reranker, make_tokenizer
+from toy_model import WORDS, ToyModel, make_corpus, make_ranker
 
 from sicetnon.errors import IndexDamaged, SicetnonError
 from sicetnon.ingest import build_index
+from sicetnon.relevance.reranker import Blend
 from sicetnon.search import Searcher
 from sicetnon.sparse import (
     Bm25,
@@ -32,10 +35,11 @@ from sicetnon.types import Document, Query
 FLIPS = 12  # places in each file
 
 
-def damaged_copies(index: Path, place: Path) -> Iterator[tuple[Path, str]]:
-    """Yield copies of an index, each with one byte of one file flipped, and the file's name."""
+def damaged_copies(index: Path, place: Path, *, called: str = "*") -> Iterator[tuple[Path, str]]:
+    """Yield copies of an index, each with one byte of one file so called flipped, and the file's name."""
     rng = np.random.default_rng(5)
-    names = [file.relative_to(index) for file in sorted(index.rglob("*")) if file.is_file() and file.stat().st_size]
+    names = [file.relative_to(index) for file in sorted(index.rglob(called)) if file.is_file() and file.stat().st_size]
+    assert names
     for name in names:
         size = (index / name).stat().st_size
         for at in {0, size - 1, *rng.integers(0, size, FLIPS).tolist()}:
@@ -55,8 +59,8 @@ def is_whole(index: Path) -> bool:
     return True
 
 
-def hold(index: Path, place: Path, use: Callable[[Path], object]) -> None:
-    for copy, name in damaged_copies(index, place):
+def hold(index: Path, place: Path, use: Callable[[Path], object], *, called: str = "*") -> None:
+    for copy, name in damaged_copies(index, place, called=called):
         with suppress(SicetnonError):  # an answer, or an error of ours: anything else fails the test
             use(copy)
         assert not is_whole(copy), f"a flipped byte of {name} was not seen"
@@ -71,6 +75,29 @@ def test_legal_index(tmp_path: Path, small_corpus: tuple[Document, ...], cheap_e
         searcher.search_both(Query(proposition="The police may search a phone."))
 
     hold(tmp_path / "index", tmp_path / "copy", use)
+
+
+@pytest.mark.parametrize("called", ["reranker.onnx", "reranker.json", "memory-*", "documents.sqlite"])
+def test_cross_encoder(tmp_path: Path, cheap_encoder: Any, called: str) -> None:
+    """Whatever byte of what a cross-encoder needs is flipped, searches one at a time and many at once end so too."""
+    documents, known = make_corpus(6, 8)
+    model = ToyModel(
+        cheap_encoder,
+        known,
+        make_ranker(),
+        onnx=(b"not loaded", make_tokenizer(WORDS)),
+        reranker=(make_reranker(WORDS, {"ship": 1.0}, {"flag": 1.0}), Blend(0.5, 1.0, -1.0).to_json()),
+    )
+    build_index(documents, tmp_path / "index", model=model)  # type: ignore[arg-type]
+
+    def use(copy: Path) -> None:
+        searcher = Searcher.open(copy, encoder=cheap_encoder)
+        query = Query(proposition="A ship may carry a flag.")
+        assert len(searcher.search(query).hits) == 6
+        assert len(searcher.rank_many([query]).rankings[0].doc_ids) == 6
+
+    use(tmp_path / "index")
+    hold(tmp_path / "index", tmp_path / "copy", use, called=called)
 
 
 def prune_small_indexes(patch: pytest.MonkeyPatch) -> None:

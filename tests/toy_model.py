@@ -41,6 +41,7 @@ class ToyModel:
     propositions: Sequence[KnownProposition]
     ranker: Ranker
     onnx: tuple[bytes, str] | None = None
+    reranker: tuple[bytes, str] | None = None
     fingerprint: str = "toy 1"
     stance_model: str | None = None
 

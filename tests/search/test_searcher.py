@@ -411,7 +411,7 @@ class TestInstructionByStance:
         searcher = Searcher.open(tmp_path / "index", encoder=instructed_encoder)
         known = propositions[3]
         for stance in Stance:
-            ((_, relevance),) = searcher._score([(known.proposition, stance)])
+            ((_, relevance),) = searcher._finder.measure([(known.proposition, stance)])
             assert relevance._joined["nearest"].max() == pytest.approx(1)
 
     @pytest.mark.parametrize(

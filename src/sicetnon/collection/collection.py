@@ -75,8 +75,7 @@ class Collection:
 
     ``stance_model`` is the JSON of the stance model it was built with, None where that was the one that ships;
     ``memory``, ``ranker`` (JSON) and ``model``, the fingerprint of the model that brought them, come from labelled
-    examples, None where there were none; ``known`` are the texts of the memory's propositions, None where no
-    cross-encoder reads them.
+    examples, None where there were none.
     """
 
     def __init__(self, stored: StoredDirectory) -> None:
@@ -92,7 +91,7 @@ class Collection:
         self.stance_model = _read_text(stored, STANCE_MODEL)
         self.ranker = _read_text(stored, RANKER)
         self.memory = _open_memory(stored, count) if stored.has("memory-vectors.npy") else None
-        self.known = _open_known(stored, self.memory)
+        self._known = _open_known(stored, self.memory)
         self._stored = stored
         if len(self.documents) != count or len(self.lexical) != count:
             raise stored.damage(
@@ -120,9 +119,17 @@ class Collection:
         if not self._stored.has(RERANKER):
             return None
         tokenizer, blend = _read_text(self._stored, OWN_TOKENIZER), _read_text(self._stored, BLEND)
-        if tokenizer is None or blend is None or self.known is None:
-            raise self._stored.damage(f"{RERANKER} alone", expected=f"{OWN_TOKENIZER}, {BLEND} and {KNOWN} beside it")
+        if tokenizer is None or blend is None or self._known is None:
+            parts = {OWN_TOKENIZER: tokenizer, BLEND: blend, f"{KNOWN}.bin": self._known}
+            missing = [name for name, part in parts.items() if part is None]
+            raise self._stored.damage(f"{RERANKER} without {', '.join(missing)}", expected="that beside it")
         return self._stored.path(RERANKER).read_bytes(), tokenizer, blend
+
+    def read_known(self, row: int) -> str:
+        """The text of one of the memory's propositions, of an index that has a cross-encoder to read it."""
+        assert self._known is not None
+        with self._stored.naming_damage():
+            return self._known[row]
 
     @classmethod
     def open(cls, path: Path) -> Collection:

@@ -114,7 +114,10 @@ class DocumentStore:
         statement = "SELECT doc_id FROM documents WHERE ordinal = ?"
         with self._reading() as connection:
             rows = [connection.execute(statement, (int(ordinal),)).fetchone() for ordinal in ordinals]
-        return [str(doc_id) for (doc_id,) in rows]
+        try:
+            return [str(doc_id) for (doc_id,) in rows]
+        except TypeError as error:  # altered bytes may lose a row
+            raise self._damage(error) from error
 
     def find(self, doc_id: str) -> int | None:
         """The ordinal of the document called ``doc_id``, or None."""

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sicetnon.errors import ModelError
 
 MAX_TOKENS = 256  # longest input all-MiniLM-L6-v2 was trained for
+REMEDY = "copy or make the model again"
 Ints = npt.NDArray[np.int64]
 
 
@@ -26,7 +27,7 @@ class OnnxModel:
         ``max_tokens`` is where an input is cut, of a pair the longer text; None: where the tokenizer says.
 
         Raises:
-            ModelError: one of the two does not load.
+            ModelError: one of the two does not load, or the model has no such output.
         """
         # Left alone, onnxruntime writes an ID of this machine and a store of events to report into the user's cache.
         os.environ.setdefault("ORT_DISABLE_TELEMETRY", "1")
@@ -37,18 +38,22 @@ class OnnxModel:
         options.inter_op_num_threads = 1
         # A thread that spins while it waits takes the core from the one it waits for, where others use the machine too.
         options.add_session_config_entry("session.intra_op.allow_spinning", "0")
-        options.log_severity_level = 3  # errors only: warnings of the runtime are not for our user
+        options.log_severity_level = 4  # an error is raised; that the runtime prints it too is not for our user
         try:
-            self._session = onnxruntime.InferenceSession(model, options, providers=["CPUExecutionProvider"])
+            # Falling back, from the CPU to the CPU, would be told on standard output.
+            self._session = onnxruntime.InferenceSession(
+                model, options, providers=["CPUExecutionProvider"], enable_fallback=0
+            )
             self._tokenizer = tokenizers.Tokenizer.from_str(tokenizer)
         except Exception as error:  # both raise their own, some of them plain Exception
-            reason = next(iter(str(error).splitlines()), "no message")
             raise ModelError(
-                f'the model "{name}" does not load ({reason})',
+                f'the model "{name}" does not load ({_say(error)})',
                 expected="an ONNX model and the JSON of its tokenizer",
-                remedy="copy or make the model again",
+                remedy=REMEDY,
             ) from error
-        self._output = output
+        if output not in (found := [each.name for each in self._session.get_outputs()]):
+            raise ModelError(f'the model "{name}" has the outputs {", ".join(found)}', expected=output, remedy=REMEDY)
+        self._name, self._output = name, output
         self._tokenizer.no_padding()
         own = (self._tokenizer.truncation or {}).get("max_length", MAX_TOKENS)
         self._tokenizer.enable_truncation(max_tokens or own)
@@ -76,5 +81,16 @@ class OnnxModel:
 
     def _run(self, ids: Ints, mask: Ints, kinds: Ints) -> npt.NDArray[np.float32]:
         inputs = {"input_ids": ids, "attention_mask": mask, "token_type_ids": kinds}
-        output: npt.NDArray[np.float32] = self._session.run([self._output], inputs)[0]
+        try:
+            output: npt.NDArray[np.float32] = self._session.run([self._output], inputs)[0]
+        except Exception as error:  # of altered bytes that load all the same
+            raise ModelError(
+                f'the model "{self._name}" cannot be run ({_say(error)})',
+                expected=f"a model with the inputs {', '.join(inputs)}",
+                remedy=REMEDY,
+            ) from error
         return output
+
+
+def _say(error: Exception) -> str:
+    return next(iter(str(error).splitlines()), "no message")

@@ -47,7 +47,8 @@ class Blend(NamedTuple):
     def probability(self, probabilities: Floats, scores: Floats) -> Floats:
         """The probabilities of being on point: float64 [n], as the ranker's ``probabilities`` and the ``scores``."""
         odds = self.ranked * self.log_odds(probabilities) + self.reranked * scores + self.intercept
-        blended: Floats = 1 / (1 + np.exp(-odds))
+        with np.errstate(over="ignore"):  # of a score that says 0 for sure
+            blended: Floats = 1 / (1 + np.exp(-odds))
         return blended
 
     def to_json(self) -> str:
@@ -65,13 +66,14 @@ class Blend(NamedTuple):
             fields = json.loads(source)
             values = [fields[name] for name in cls._fields]
             known = fields["format"] == FORMAT and all(type(value) in (int, float) for value in values)
-        except (ValueError, KeyError, TypeError, RecursionError):
-            known = False
-        if not known or not np.isfinite(values).all():
+            blend = cls(*map(float, values)) if known else None
+        except (ValueError, KeyError, TypeError, RecursionError, OverflowError):
+            blend = None
+        if blend is None or not np.isfinite(blend).all():
             raise ModelError(
                 "a blend that cannot be read", expected=f"{', '.join(cls._fields)} in format {FORMAT}", remedy=REMEDY
             )
-        return cls(*map(float, values))
+        return blend
 
     @staticmethod
     def log_odds(probabilities: Floats) -> Floats:
@@ -98,7 +100,10 @@ class Reranker:
 
         One pair at a time: what is quantised on the way would else depend on a pair's company.
         """
-        return np.array([self._model.run_pair(proposition, text)[0] for text in texts], np.float64)
+        scores = [self._model.run_pair(proposition, text) for text in texts]
+        if odd := [score.shape for score in scores if score.shape != (1,)]:
+            raise ModelError(f"a score of shape {odd[0]}", expected="one number for a pair", remedy=REMEDY)
+        return np.array(scores, np.float64).reshape(-1)
 
     def probability(self, probabilities: Floats, proposition: str, texts: Sequence[str]) -> Floats:
         """The probabilities of being on point, float64, from the ranker's and what is read of each document."""

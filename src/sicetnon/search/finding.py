@@ -90,8 +90,7 @@ class Finder:
             collection.passages.span(row).of(document.text)
             for document, row in zip(documents, nearest.passages.tolist(), strict=True)
         ]
-        known = collection.known
         return [
-            join_texts(None if row == NONE_KNOWN or known is None else known[row], passage)
+            join_texts(None if row == NONE_KNOWN else collection.read_known(row), passage)
             for row, passage in zip(nearest.propositions.tolist(), passages, strict=True)
         ]
