@@ -175,6 +175,60 @@ class TestBatch:
         assert lines["all"] == lines["back"][::-1]
         assert lines["one"] == lines["all"][:1]
 
+    def test_enough_time(self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows) -> None:
+        """With a deadline that leaves time for all, the results are the same bytes as without one."""
+        arguments = ["batch", "-i", small_index, "--queries", write_jsonl("q.jsonl", self.queries), "-o"]
+        assert run_cli(*arguments, tmp_path / "without").status == 0
+        ran = run_cli(*arguments, tmp_path / "with", "--deadline", "100h")
+        assert (ran.status, ran.out) == (0, "")
+        assert ran.err == f"3 queries answered in {tmp_path / 'with'}\n"
+        assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
+
+    def test_no_time(
+        self, run_cli: RunCli, small_index: Path, small_searcher: Searcher, tmp_path: Path, write_jsonl: WriteRows
+    ) -> None:
+        """Without time every query is answered by relevance alone, and it is said how many were read closely."""
+        ids = {query["query_id"] for query in self.queries}
+        for queries, asked in ((self.queries, ids), (self.queries[2:], {"q3"})):
+            path = write_jsonl("q.jsonl", queries)
+            ran = run_cli("batch", "-i", small_index, "--queries", path, "-o", tmp_path / "r.jsonl", "--deadline", "0s")
+            assert (ran.status, ran.out) == (0, "")
+            said = "time was up: 0 of 1 propositions had their candidates read closely\n" if "q1" in asked else ""
+            assert ran.err == f"{said}{len(queries)} queries answered in {tmp_path / 'r.jsonl'}\n"
+            for row, query in zip(read_results(tmp_path / "r.jsonl"), queries, strict=True):
+                hits = small_searcher.search(Query(proposition=query["claim"])).hits
+                assert row.query_id == query["query_id"]
+                assert row.doc_ids == tuple(hit.document.doc_id for hit in hits)
+                assert row.scores == tuple(hit.score for hit in hits)
+
+    def test_time_of_the_program_counts(
+        self,
+        run_cli: RunCli,
+        small_index: Path,
+        tmp_path: Path,
+        write_jsonl: WriteRows,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """What the processor has worked before the first query is counted in."""
+        queries = write_jsonl("q.jsonl", self.queries)
+        arguments = ["batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r.jsonl", "--deadline", "1h"]
+        for worked, expected in ((0.0, False), (3_600.0, True)):
+            monkeypatch.setattr("time.process_time", lambda worked=worked: worked)
+            assert run_cli(*arguments).err.startswith("time was up: ") == expected
+
+    @pytest.mark.parametrize("text", ["soon", "18", "-1s"])
+    def test_deadline_that_is_none(
+        self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows, text: str
+    ) -> None:
+        """A deadline that is no time is a wrong use, and nothing is written."""
+        queries = write_jsonl("q.jsonl", self.queries)
+        ran = run_cli(
+            "batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r.jsonl", f"--deadline={text}"
+        )
+        assert (ran.status, ran.out) == (2, "")
+        assert f"--deadline {text} is no time; give it as" in " ".join(ran.err.split())
+        assert not (tmp_path / "r.jsonl").exists()
+
     @pytest.mark.parametrize("bad", [{"query_id": "q9"}, {"query_id": "q2", "claim": "x", "stance": "all"}])
     def test_bad_query(
         self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows, bad: dict[str, object]
