@@ -15,6 +15,7 @@ from toy_model import WORDS, make_corpus
 from sicetnon.corpora import read_bundled_propositions
 from sicetnon.relevance import RetrievalModel
 from sicetnon.storage.lock import WriteLock
+from sicetnon.train.training import TrainingSettings
 
 RunCli = Callable[..., Any]
 DOCUMENTS, KNOWN = make_corpus(12, 20)
@@ -223,6 +224,21 @@ def test_budget_that_is_none(run_cli: RunCli, data: Path) -> None:
     assert (ran.status, ran.out) == (2, "")
     assert "--budget soon is no time" in ran.err
     assert look(data) == before
+
+
+def test_seed(run_cli: RunCli, data: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Everything that is drawn by chance is drawn by the seed that is given."""
+    given: list[TrainingSettings] = []
+
+    def keep(*_: object, settings: TrainingSettings, **__: object) -> None:
+        given.append(settings)
+        raise SystemExit(0)
+
+    monkeypatch.setattr("sicetnon.train.retrieval.train_retrieval", keep)
+    run_cli("train", data / "corpus.jsonl", data / "examples", "--out", tmp_path / "model", "--seed", "7")
+    (settings,) = given
+    parts = (settings, settings.tuning, settings.ranker, settings.reranker)
+    assert [part.seed for part in parts] == [7, 7, 7, 7]
 
 
 @pytest.mark.parametrize("name", ["absent", "corpus.jsonl", "examples"])

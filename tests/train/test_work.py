@@ -61,6 +61,48 @@ def test_failed_step(tmp_path: Path) -> None:
         assert work.once("before", make).keys() == MADE.keys()
 
 
+def save(folder: Path) -> None:
+    """Write something."""
+    folder.mkdir()
+    (folder / "weights").write_text("whole")
+
+
+def save_half(folder: Path) -> None:
+    """Begin to write something, and be stopped."""
+    folder.mkdir()
+    (folder / "others").write_text("half")
+    raise KeyboardInterrupt
+
+
+def test_folder_is_whole_or_not_there(tmp_path: Path) -> None:
+    """What a step writes as a folder is seen when all of it is written; half of it stands in nobody's way."""
+    with Work(tmp_path / "w", INPUT) as work:
+        work.once("half-0", make)
+        with pytest.raises(KeyboardInterrupt):
+            work.save_folder("half 1", save_half)
+        assert not (work.folder / "half 1").exists()
+        work.save_folder("half 1", save)
+        assert [path.name for path in (work.folder / "half 1").iterdir()] == ["weights"]
+        assert not list(work.folder.glob("*unfinished*"))
+        work.remove()
+    assert not (tmp_path / "w").exists()
+
+
+def test_folder_beside_half_a_checkpoint(tmp_path: Path) -> None:
+    """Half a checkpoint of a tuning and half a folder of what it gave do not stand in each other's way."""
+    with Work(tmp_path / "w", INPUT) as work:
+        work.once("half-0", make)
+        unfinished = (work.folder / "half 1.safetensors").with_suffix(".unfinished")
+        unfinished.write_text("half")
+        work.save_folder("half 1", save)
+        assert (work.folder / "half 1" / "weights").read_text() == "whole"
+        with pytest.raises(KeyboardInterrupt):
+            work.save_folder("half 2", save_half)
+        (work.folder / "half 2.safetensors").with_suffix(".unfinished").write_text("another half")
+        work.remove()
+    assert not (tmp_path / "w").exists()
+
+
 def test_python_objects_are_not_kept(tmp_path: Path) -> None:
     """What would have to be pickled is refused when it is written, and leaves nothing."""
     with Work(tmp_path / "w", INPUT) as work:

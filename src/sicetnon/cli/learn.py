@@ -49,6 +49,7 @@ def train(
     from sicetnon.corpora import read_documents, read_examples
     from sicetnon.train.contrastive import TuningSettings
     from sicetnon.train.ranker import RankerSettings
+    from sicetnon.train.reranker import RerankerSettings
     from sicetnon.train.retrieval import train_retrieval
     from sicetnon.train.training import TrainingSettings
 
@@ -58,6 +59,7 @@ def train(
         budget=None if budget is None else read_time(budget, "--budget"),
         tuning=tuning if epochs is None else replace(tuning, epochs=epochs),
         ranker=RankerSettings(seed=seed),
+        reranker=RerankerSettings(seed=seed),
         seed=seed,
     )
     with show_progress() as progress:

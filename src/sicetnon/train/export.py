@@ -96,10 +96,14 @@ def _export(module: Any, output: str, *, axes: dict[int, str]) -> bytes:
 
 def _quantise(model: bytes) -> bytes:
     """Matrices in int8, a scale for each of their columns; what they are multiplied with is quantised in use."""
+    import onnx
     from onnxruntime.quantization import quantize_dynamic
+    from onnxruntime.quantization.quant_utils import add_pre_process_metadata
 
+    read = onnx.load_from_string(model)
+    add_pre_process_metadata(read)  # else it advises, on standard error, steps that are for models of images
     with tempfile.TemporaryDirectory() as folder:
         whole, small = Path(folder) / "whole.onnx", Path(folder) / "small.onnx"
-        whole.write_bytes(model)
+        onnx.save(read, str(whole))
         quantize_dynamic(whole, small, per_channel=True, op_types_to_quantize=["MatMul"])
         return small.read_bytes()

@@ -88,7 +88,7 @@ class Work:
 
     def save_folder(self, name: str, save: Callable[[Path], None]) -> None:
         """Make the folder called ``name`` with what ``save`` writes into it, whole or not at all."""
-        unfinished = self.folder / f"{name}.unfinished"
+        unfinished = self.folder / f"{name} unfinished"  # a checkpoint of that name has a file "NAME.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
         save(unfinished)
         unfinished.replace(self.folder / name)

@@ -1,0 +1,231 @@
+"""Tuning a cross-encoder: what a step sees, how pairs are scored, and where it leads."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tiny_models import needs_exact_torch
+
+from sicetnon.train.checkpoint import Checkpoint
+from sicetnon.train.reranker import (
+    PAIRS_AT_ONCE,
+    RerankerSettings,
+    RerankingExample,
+    TunableReranker,
+    _draw,
+    tune_reranker,
+)
+from sicetnon.train.tunable import TunableEncoder
+
+TOPICS = ["phone", "car", "flag", "fence", "school", "ship", "vote", "land"]
+EXAMPLES = [
+    RerankingExample(
+        f"police may search a {topic}",
+        (f"the court held that a {topic} rule may not",),
+        tuple(f"the court held that a {topic} rule {end}" for end in ("police", "search", "a", "the")),
+    )
+    for topic in TOPICS
+]
+SETTINGS = RerankerSettings(epochs=20, groups=4, others=3, learning_rate=3e-3, layers=2)
+
+
+class Killed(Exception):
+    """The run is stopped."""
+
+
+def test_groups_by_hand() -> None:
+    """A group is a text on point and as many others as are asked for, or as there are."""
+    examples = [RerankingExample("P", ("p",), ("a", "b")), RerankingExample("Q", ("q", "r"), tuple("abcdef"))]
+    groups = _draw(examples, 0, RerankerSettings(groups=2, others=4))
+    assert sorted(group[0][0] for group in groups) == ["P", "Q"]
+    for group in groups:
+        (example,) = (each for each in examples if each.proposition == group[0][0])
+        assert {proposition for proposition, _ in group} == {example.proposition}
+        assert group[0][1] in example.relevant
+        others = [text for _, text in group[1:]]
+        assert len(set(others)) == len(others) == min(4, len(example.others))
+        assert set(others) <= set(example.others)
+
+
+def test_an_epoch_sees_each_proposition_once() -> None:
+    """Each step is drawn by the seed and its number alone."""
+    settings = RerankerSettings(groups=4)
+    examples = [RerankingExample(f"P{n}", ("p",), tuple("abcdef")) for n in range(40)]
+    drawn = [_draw(examples, step, settings) for step in range(10)]
+    seen = [group[0][0] for step in drawn for group in step]
+    assert sorted(seen) == sorted(example.proposition for example in examples)
+    assert _draw(examples, 7, settings) == drawn[7]
+    assert _draw(examples, 10, settings) != drawn[0]
+    assert _draw(examples, 0, replace(settings, seed=1)) != drawn[0]
+
+
+def test_first_others_are_likelier() -> None:
+    """What the ranker put first is drawn most, in proportion to one over its place and one."""
+    example = RerankingExample("P", ("p", "q"), tuple("abcd"))
+    counts: Counter[str] = Counter()
+    for step in range(3_000):
+        ((own, other),) = _draw([example], step, RerankerSettings(groups=1, others=1))
+        counts.update([own[1], other[1]])
+    likely = np.array([1 / 2, 1 / 3, 1 / 4, 1 / 5])
+    found = np.array([counts[name] for name in "abcd"]) / 3_000
+    assert found == pytest.approx(likely / likely.sum(), abs=0.04)
+    assert counts["p"] / 3_000 == pytest.approx(0.5, abs=0.04)
+
+
+def tune(
+    encoder: TunableEncoder,
+    *,
+    settings: RerankerSettings = SETTINGS,
+    examples: list[RerankingExample] | None = None,
+    checkpoint: Checkpoint | None = None,
+    progress: Callable[[int, int], None] = lambda _done, _total: None,
+) -> TunableReranker:
+    """Tune a cross-encoder on the toy examples."""
+    return tune_reranker(
+        encoder,
+        EXAMPLES if examples is None else examples,
+        settings=settings,
+        checkpoint=checkpoint or Checkpoint(None),
+        progress=progress,
+    )
+
+
+def copy_weights(reranker: TunableReranker) -> dict[str, Any]:
+    """All parameters by name."""
+    return {name: parameter.detach().numpy().copy() for name, parameter in reranker.parameters}
+
+
+def same(one: TunableReranker, two: TunableReranker) -> bool:
+    """Whether two have the same weights, bit by bit."""
+    other = copy_weights(two)
+    return all(np.array_equal(weight, other[name]) for name, weight in copy_weights(one).items())
+
+
+def rank_own(reranker: TunableReranker) -> list[int]:
+    """At which place, from 0, each example's text on point stands among the example's texts."""
+    places = []
+    for example in EXAMPLES:
+        scores = reranker.score([(example.proposition, text) for text in (*example.relevant, *example.others)])
+        places.append(int((scores > scores[0]).sum()))
+    return places
+
+
+class TestScores:
+    """Pairs, before anything is tuned."""
+
+    pytestmark = needs_exact_torch
+
+    def test_order_and_company(self, bert: Path) -> None:
+        """Scores come in the order of the pairs, more of them than fit at once, and are the same alone."""
+        reranker = TunableReranker(TunableEncoder(bert), SETTINGS)
+        pairs = [(e.proposition, text) for e in EXAMPLES for text in (*e.relevant, *e.others, "a", "the " * 90)]
+        assert len(pairs) > PAIRS_AT_ONCE
+        scores = reranker.score(pairs)
+        assert scores.dtype == np.float64
+        alone = [reranker.score([pair])[0] for pair in pairs]
+        assert scores == pytest.approx(alone, abs=1e-6)
+        assert scores.std() > 1e-4
+        assert reranker.rate(pairs[:3]).detach().numpy() == pytest.approx(scores[:3], abs=1e-6)
+
+    def test_proposition_and_text_are_told_apart(self, bert: Path) -> None:
+        """The two texts of a pair do not change places without a change of the score."""
+        reranker = TunableReranker(TunableEncoder(bert), SETTINGS)
+        one, other = "the court held", "the police may"
+        assert reranker.score([(one, other)])[0] != pytest.approx(reranker.score([(other, one)])[0], abs=1e-6)
+
+    def test_first_layers(self, bert: Path) -> None:
+        """So many layers are kept of the encoder, which keeps all of its own."""
+        encoder = TunableEncoder(bert)
+        vectors = encoder.encode_documents(["the court held"])
+        one, both = (TunableReranker(encoder, replace(SETTINGS, layers=layers)) for layers in (1, 6))
+        assert [len(each.bert.encoder.layer) for each in (one, both)] == [1, 2]
+        assert len(encoder.transformer.encoder.layer) == 2
+        pair = ("the police", "may search")
+        assert one.score([pair])[0] != both.score([pair])[0]
+        assert encoder.encode_documents(["the court held"]).tobytes() == vectors.tobytes()
+
+    def test_head_is_drawn_by_the_seed(self, bert: Path) -> None:
+        """The same seed begins with the same head, another with another."""
+        encoder = TunableEncoder(bert)
+        one, again, other = (TunableReranker(encoder, replace(SETTINGS, seed=seed)) for seed in (0, 0, 1))
+        assert same(one, again)
+        assert not same(one, other)
+
+    def test_weights_round_trip(self, bert: Path) -> None:
+        """Weights go into another one bit by bit."""
+        encoder = TunableEncoder(bert)
+        one, other = (TunableReranker(encoder, replace(SETTINGS, seed=seed)) for seed in (0, 1))
+        other.load_weights({name: parameter.detach().clone() for name, parameter in one.parameters})
+        assert same(one, other)
+
+
+class TestTuning:
+    """Whole runs on eight topics."""
+
+    pytestmark = needs_exact_torch
+
+    @pytest.fixture(scope="class")
+    def tuned(self, bert: Path) -> TunableReranker:
+        """A cross-encoder that was tuned without a stop."""
+        return tune(TunableEncoder(bert))
+
+    def test_learns(self, bert: Path, tuned: TunableReranker) -> None:
+        """What is on point comes to stand before what is not; the encoder it began from stays as it was."""
+        encoder = TunableEncoder(bert)
+        weights = {name: weight.numpy().copy() for name, weight in encoder.weights.items()}
+        told: list[tuple[int, int]] = []
+        assert same(tune(encoder, progress=lambda *step: told.append(step)), tuned)
+        assert told == [(step, 40) for step in range(1, 41)]
+        assert rank_own(tuned) == [0] * len(EXAMPLES)
+        assert sum(rank_own(TunableReranker(encoder, SETTINGS))) > 0
+        assert all(np.array_equal(weight.numpy(), weights[name]) for name, weight in encoder.weights.items())
+
+    def test_seeds(self, bert: Path, tuned: TunableReranker) -> None:
+        """Another seed ends elsewhere."""
+        assert not same(tune(TunableEncoder(bert), settings=replace(SETTINGS, seed=1)), tuned)
+
+    @pytest.mark.parametrize("stops", [[1], [17], [3, 4, 39], [40]])
+    def test_resumed_run(self, bert: Path, tuned: TunableReranker, tmp_path: Path, stops: list[int]) -> None:
+        """A run that is stopped, perhaps again and again, ends in the bits of one that was not."""
+        for stop in stops:
+
+            def kill(done: int, _: int, stop: int = stop) -> None:
+                if done == stop:
+                    raise Killed
+
+            with pytest.raises(Killed):
+                tune(TunableEncoder(bert), checkpoint=Checkpoint(tmp_path / "c", seconds_between=0), progress=kill)
+        began: list[int] = []
+        checkpoint = Checkpoint(tmp_path / "c", seconds_between=0)
+        resumed = tune(TunableEncoder(bert), checkpoint=checkpoint, progress=lambda done, _: began.append(done))
+        assert began == list(range(stops[-1] + 1, 41))
+        assert same(resumed, tuned)
+
+    def test_examples_that_teach_nothing(self, bert: Path, tuned: TunableReranker) -> None:
+        """One without a text on point or without another is passed over; where all are, nothing is tuned."""
+        empty = [RerankingExample("P", (), ("a",)), RerankingExample("Q", ("q",), ())]
+        assert same(tune(TunableEncoder(bert), examples=[*empty, *EXAMPLES, *empty]), tuned)
+        encoder = TunableEncoder(bert)
+        untuned = tune(encoder, examples=empty, progress=lambda *_: pytest.fail("tuned"))
+        assert same(untuned, TunableReranker(encoder, SETTINGS))
+
+    @pytest.mark.parametrize(
+        ("examples", "epochs", "steps"), [(8, 1.0, 2), (8, 0.0, 0), (2, 3.0, 3), (8, 0.5, 1), (6, 2.0, 3)]
+    )
+    def test_steps(self, bert: Path, examples: int, epochs: float, steps: int) -> None:
+        """As many as the epochs come to; where there are fewer examples than a step takes, one for each epoch."""
+        told: list[tuple[int, int]] = []
+        settings = replace(SETTINGS, epochs=epochs, groups=4, layers=1)
+        tune(
+            TunableEncoder(bert),
+            examples=EXAMPLES[:examples],
+            settings=settings,
+            progress=lambda *step: told.append(step),
+        )
+        assert told == [(step, steps) for step in range(1, steps + 1)]
