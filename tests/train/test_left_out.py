@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Sequence
-from dataclasses import replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -16,11 +16,12 @@ from sicetnon.collection import Memory
 from sicetnon.dense.encoder import Progress, Vectors
 from sicetnon.relevance.signals import BM25
 from sicetnon.text import analyze
-from sicetnon.train import retrieval
+from sicetnon.train import describing, reranking, retrieval, training
 from sicetnon.train.contrastive import TuningPair
-from sicetnon.train.describing import recall_others
+from sicetnon.train.describing import Seen, recall_others
 from sicetnon.train.labelled import deal_folds, label_propositions, read_texts
 from sicetnon.train.ranker import Described
+from sicetnon.train.reranker import RerankingExample
 from sicetnon.train.retrieval import train_retrieval
 from sicetnon.train.training import HALVES, MEMORY_FOLDS
 from sicetnon.types import Example, Stance
@@ -45,10 +46,16 @@ class FakeEncoder:
 
     dimensions = 64
     instructs_by_stance = False
+    exports = True
 
-    def __init__(self, _: Path) -> None:
-        """Begin as the base."""
-        self.seen = ""
+    def __init__(self, path: Path) -> None:
+        """Begin as the base, or as what was saved."""
+        self.seen = (path / "seen").read_text() if (path / "seen").exists() else ""
+
+    def save(self, folder: Path) -> None:
+        """Write what was seen."""
+        folder.mkdir()
+        (folder / "seen").write_text(self.seen)
 
     def encode_documents(self, texts: Sequence[str], progress: Progress | None = None) -> Vectors:
         """Add up a direction for each word, which what was seen has turned a little."""
@@ -68,37 +75,87 @@ class FakeEncoder:
         return self.encode_documents([f"{stance} {text}" if self.instructs_by_stance else text for text in texts])
 
 
-Run = Callable[[list[Example]], tuple[Described, list[list[TuningPair]]]]
+@dataclass
+class FakeReranker:
+    """A cross-encoder with scores that say nothing; it keeps what it was tuned on and what it scored."""
+
+    encoder: FakeEncoder
+    examples: list[RerankingExample]
+    scored: list[tuple[str, str]] = field(default_factory=list)
+
+    def score(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
+        """Take note of the pairs."""
+        self.scored += pairs
+        return np.array([len(text) % 7 for _, text in pairs], np.float64)
+
+
+@dataclass
+class Trained:
+    """What came to be known in a training: of the halves' encoders, the candidates, the halves' cross-encoders."""
+
+    tuned: list[list[TuningPair]] = field(default_factory=list)
+    seen: Seen | None = None
+    rerankers: list[FakeReranker] = field(default_factory=list)
+
+    @property
+    def described(self) -> Described:
+        """What the ranker was to be fitted on."""
+        assert self.seen is not None
+        return self.seen.described
+
+
+Run = Callable[[list[Example]], Trained]
 
 
 @pytest.fixture
 def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
-    """Train as far as the ranker; return what it was to be fitted on, and what the encoders were tuned on."""
+    """Train until it is known what a cross-encoder adds."""
 
-    def describe(examples: list[Example]) -> tuple[Described, list[list[TuningPair]]]:
-        tuned: list[list[TuningPair]] = []
-        described: list[Described] = []
+    def train(examples: list[Example]) -> Trained:
+        trained = Trained()
 
         def tune(encoder: FakeEncoder, pairs: Sequence[TuningPair], *_: Any, **__: Any) -> None:
-            tuned.append(list(pairs))
+            trained.tuned.append(list(pairs))
             encoder.seen = repr([(pair.proposition, sorted(pair.documents), *pair[2:]) for pair in pairs])
 
-        def stop(given: Described, **_: Any) -> Any:
-            described.append(given)
+        def tune_reranker(encoder: FakeEncoder, examples: list[RerankingExample], **_: Any) -> FakeReranker:
+            trained.rerankers.append(FakeReranker(encoder, examples))
+            return trained.rerankers[-1]
+
+        def rank_by_sum(given: Described, **_: Any) -> Any:
+            return None, given.features[:, 0]
+
+        def stop(given: Any, pairs: Any, seen: Seen, *more: Any) -> Any:
+            trained.seen = seen
+            reranking.try_reranking(given, pairs, seen, *more)
             raise Stopped
 
-        monkeypatch.setattr(retrieval, "TunableEncoder", FakeEncoder)
-        monkeypatch.setattr(retrieval, "find_base", Path)
+        for module in (retrieval, training):
+            monkeypatch.setattr(module, "TunableEncoder", FakeEncoder)
+            monkeypatch.setattr(module, "find_base", Path)
         monkeypatch.setattr(retrieval, "fingerprint_directory", str)
-        monkeypatch.setattr(retrieval, "tune_encoder", tune)
-        monkeypatch.setattr(retrieval, "fit_ranker", stop)
-        monkeypatch.setattr(retrieval, "choose_judged", lambda *_, **__: np.empty(0, np.int64))
+        monkeypatch.setattr(training, "tune_encoder", tune)
+        monkeypatch.setattr(describing, "choose_judged", lambda *_, **__: np.empty(0, np.int64))
+        monkeypatch.setattr(retrieval, "fit_ranker", rank_by_sum)
+        monkeypatch.setattr(reranking, "tune_reranker", tune_reranker)
+        monkeypatch.setattr(retrieval, "try_reranking", stop)
         digest = hashlib.sha256(repr(examples).encode()).hexdigest()[:8]
         with pytest.raises(Stopped):
             train_retrieval(DOCUMENTS, examples, tmp_path / digest)
-        return described[0], tuned
+        return trained
 
-    return describe
+    return train
+
+
+def with_other_documents(examples: list[Example]) -> list[Example]:
+    """Label the victim with other documents."""
+    others = frozenset(document.doc_id for document in DOCUMENTS[20:24])
+    return [replace(row, doc_ids=others) if n == VICTIM else row for n, row in enumerate(examples)]
+
+
+def with_another_wording(examples: list[Example]) -> list[Example]:
+    """Word the victim in another way."""
+    return [replace(row, proposition=ANOTHER) if n == VICTIM else row for n, row in enumerate(examples)]
 
 
 def features_of(described: Described, chosen: np.ndarray) -> bytes:
@@ -108,7 +165,7 @@ def features_of(described: Described, chosen: np.ndarray) -> bytes:
 
 def test_encoders_are_not_tuned_on_what_they_score(run: Run) -> None:
     """The pairs that the encoder of a half is tuned on are the propositions of the other half, all of them."""
-    _, tuned = run(EXAMPLES)
+    tuned = run(EXAMPLES).tuned
     assert len(tuned) == HALVES
     for half, pairs in enumerate(tuned):
         expected = [known.proposition for known, fold in zip(KNOWN, dealt.tolist(), strict=True) if fold % 2 != half]
@@ -125,7 +182,7 @@ def test_pairs_by_stance(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
         Example(proposition=known.proposition, stance=Stance.REFUTED, doc_ids=frozenset({DOCUMENTS[20].doc_id}))
         for known in KNOWN[::3]  # which are labelled for support
     ]
-    _, tuned = run(EXAMPLES + also)
+    tuned = run(EXAMPLES + also).tuned
     for half, pairs in enumerate(tuned):
         expected = []
         for number in np.flatnonzero(dealt % 2 != half).tolist():
@@ -141,16 +198,15 @@ def test_pairs_by_stance(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
 def test_one_pair_a_proposition(run: Run) -> None:
     """Another encoder is tuned on each proposition once, whatever the stances it is labelled for."""
     also = [replace(row, stance=Stance.REFUTED) for row in EXAMPLES[::3]]
-    (_, once), (_, twice) = run(EXAMPLES), run(EXAMPLES + also)
+    once, twice = run(EXAMPLES).tuned, run(EXAMPLES + also).tuned
     assert once == twice
     assert {pair.stance for pairs in once for pair in pairs} == {Stance.ALL}
 
 
 def test_own_labels_do_not_reach_own_features(run: Run) -> None:
     """Other labels of a proposition leave the features of all of its fold, itself included, the same bits."""
-    others = frozenset(document.doc_id for document in DOCUMENTS[20:24])
-    before, _ = run(EXAMPLES)
-    after, _ = run([replace(row, doc_ids=others) if n == VICTIM else row for n, row in enumerate(EXAMPLES)])
+    before = run(EXAMPLES).described
+    after = run(with_other_documents(EXAMPLES)).described
     fold = dealt == dealt[VICTIM]
     assert features_of(before, fold) == features_of(after, fold)
     own = np.repeat(np.arange(len(KNOWN)) == VICTIM, before.counts)
@@ -161,13 +217,74 @@ def test_own_labels_do_not_reach_own_features(run: Run) -> None:
 
 def test_own_text_does_not_reach_the_fold(run: Run) -> None:
     """Another wording of a proposition leaves the features of those that are left out with it the same bits."""
-    before, _ = run(EXAMPLES)
-    after, _ = run([replace(row, proposition=ANOTHER) if n == VICTIM else row for n, row in enumerate(EXAMPLES)])
+    before, after = run(EXAMPLES).described, run(with_another_wording(EXAMPLES)).described
     is_victim = np.arange(len(KNOWN)) == VICTIM
     fold = dealt == dealt[VICTIM]
     assert features_of(before, fold & ~is_victim) == features_of(after, fold & ~is_victim)
     assert features_of(before, is_victim) != features_of(after, is_victim)
     assert features_of(before, ~fold) != features_of(after, ~fold)
+
+
+def name_fold(fold: int) -> list[str]:
+    """The propositions of a fold."""
+    return [known.proposition for known, own in zip(KNOWN, dealt.tolist(), strict=True) if own == fold]
+
+
+def test_cross_encoders_are_not_tuned_on_what_they_score(run: Run) -> None:
+    """The cross-encoder of a half begins from the half's encoder, learns from the other half and scores its own."""
+    rerankers = run(EXAMPLES).rerankers
+    assert len(rerankers) == HALVES
+    for half, reranker in enumerate(rerankers):
+        own, others = (
+            [
+                known.proposition
+                for known, fold in zip(KNOWN, dealt.tolist(), strict=True)
+                if (fold % 2 == half) == is_own
+            ]
+            for is_own in (True, False)
+        )
+        assert [example.proposition for example in reranker.examples] == others
+        assert {proposition for proposition, _ in reranker.scored} == set(own)
+        assert all(proposition in reranker.encoder.seen for proposition in others)
+        assert not any(proposition in reranker.encoder.seen for proposition in own)
+
+
+def test_what_is_read_is_of_other_folds(run: Run) -> None:
+    """No proposition is read beside a candidate of one of its own fold, itself included, be it to learn or to score."""
+    rerankers = run(EXAMPLES).rerankers
+    fold_of = {known.proposition: fold for known, fold in zip(KNOWN, dealt.tolist(), strict=True)}
+    read = [pair for reranker in rerankers for pair in reranker.scored]
+    read += [
+        (example.proposition, text)
+        for reranker in rerankers
+        for example in reranker.examples
+        for text in (*example.relevant, *example.others)
+    ]
+    beside = []
+    for proposition, text in read:
+        assert not any(other in text for other in name_fold(fold_of[proposition]))
+        beside += [other for other in fold_of if other in text]
+    assert len(beside) > len(read) / 4  # others are read beside many of them
+    assert {fold_of[other] for other in beside} == set(range(MEMORY_FOLDS))
+
+
+@pytest.mark.parametrize("change", [with_other_documents, with_another_wording])
+def test_a_proposition_does_not_reach_what_is_read_in_its_fold(
+    run: Run, change: Callable[[list[Example]], list[Example]]
+) -> None:
+    """Other labels and another wording leave what is scored of those that are left out with it the same texts."""
+    before, after = run(EXAMPLES), run(change(EXAMPLES))
+    half = int(dealt[VICTIM]) % HALVES
+    company = set(name_fold(int(dealt[VICTIM])))
+    if change is with_another_wording:
+        company.remove(KNOWN[VICTIM].proposition)
+    scored = [[pair for pair in trained.rerankers[half].scored if pair[0] in company] for trained in (before, after)]
+    assert scored[0] == scored[1]
+    assert {proposition for proposition, _ in scored[0]} == company
+    others = [
+        [pair for pair in trained.rerankers[half].scored if pair[0] not in company] for trained in (before, after)
+    ]
+    assert others[0] != others[1]  # the other folds of the half remember it
 
 
 def test_a_whole_fold_does_not_reach_its_memory(tmp_path: Path) -> None:
