@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import shutil
 from collections.abc import Callable, Iterator
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -16,12 +17,16 @@ from sicetnon.corpora import read_bundled_propositions
 from sicetnon.errors import InputError
 from sicetnon.ingest import build_index
 from sicetnon.relevance import RetrievalModel
+from sicetnon.relevance.reranker import RERANKED
 from sicetnon.search import Searcher
 from sicetnon.storage import StoredDirectory
+from sicetnon.train import reranking
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningSettings
+from sicetnon.train.measuring import Estimate
 from sicetnon.train.ranker import RankerSettings
 from sicetnon.train.report import RetrievalReport
+from sicetnon.train.reranker import RerankerSettings
 from sicetnon.train.retrieval import train_retrieval
 from sicetnon.train.training import TrainingSettings
 from sicetnon.types import Example, Query, Stance
@@ -47,21 +52,49 @@ def few_judged() -> Iterator[None]:
         yield
 
 
-def make_settings(base: Path, *, seed: int = 0, epochs: float = 2) -> TrainingSettings:
+NOTHING, SOMETHING = Estimate(0.01, 0.0, 0.02), Estimate(0.02, 0.01, 0.03)
+
+
+def say_gain(patch: pytest.MonkeyPatch, gain: Estimate) -> None:
+    """Have it said that a cross-encoder gains so much, whatever it does: on so few examples that is luck."""
+    weigh = reranking.weigh_reranking
+    patch.setattr(reranking, "weigh_reranking", lambda *given, **more: weigh(*given, **more)._replace(gain=gain))
+
+
+@pytest.fixture(autouse=True)
+def gain(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Have cross-encoders gain nothing that may not be luck."""
+    say_gain(monkeypatch, NOTHING)
+
+
+def make_settings(base: Path, *, seed: int = 0, epochs: float = 2, reranks: bool = True) -> TrainingSettings:
     """A few steps and a few trees."""
     return TrainingSettings(
         base=str(base),
         tuning=TuningSettings(epochs=epochs, batch=8, learning_rate=1e-3, seed=seed),
         ranker=RankerSettings(trees=5, leaves=4, fewest_in_leaf=5, seed=seed),
+        reranks=reranks,
+        reranker=RerankerSettings(epochs=2, groups=8, others=3, layers=1, learning_rate=1e-3, seed=seed),
         seed=seed,
     )
 
 
 def train(
-    base: Path, out: Path, *, seed: int = 0, progress: Callable[[str, int, int], None] | None = None
+    base: Path,
+    out: Path,
+    *,
+    seed: int = 0,
+    reranks: bool = True,
+    progress: Callable[[str, int, int], None] | None = None,
 ) -> RetrievalReport:
     """Train on the toy corpus."""
-    return train_retrieval(DOCUMENTS, EXAMPLES, out, settings=make_settings(base, seed=seed), progress=progress)
+    settings = make_settings(base, seed=seed, reranks=reranks)
+    return train_retrieval(DOCUMENTS, EXAMPLES, out, settings=settings, progress=progress)
+
+
+def list_files(model: Path) -> set[str]:
+    """The files of a model."""
+    return {path.name for path in model.glob("generation-*/*")}
 
 
 class TestTraining:
@@ -73,7 +106,9 @@ class TestTraining:
     def finished(self, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
         """A model that was trained without a stop."""
         out = tmp_path_factory.mktemp("finished") / "model"
-        train(bert, out)
+        with pytest.MonkeyPatch.context() as patch:
+            say_gain(patch, NOTHING)
+            train(bert, out)
         return out
 
     def test_model_to_answers(self, bert: Path, tmp_path: Path) -> None:
@@ -193,15 +228,125 @@ class TestTraining:
         train(bert, tmp_path / "model", seed=1)
         assert RetrievalModel.open(tmp_path / "model").fingerprint != fingerprint
 
+    def test_cross_encoder_that_adds_nothing(self, bert: Path, tmp_path: Path) -> None:
+        """Where the gain may be luck no cross-encoder is tuned on all and none kept; what it added is told."""
+        told: list[tuple[str, int, int]] = []
+        report = train(bert, tmp_path / "model", progress=lambda *step: told.append(step))
+        assert not {"reranker.onnx", "reranker.json"} & list_files(tmp_path / "model")
+        assert RetrievalModel.open(tmp_path / "model").reranker is None
+        assert report.ablation["the cross-encoder"].gain == NOTHING
+        (page,) = tmp_path.glob("model/generation-*/report.html")
+        assert "the cross-encoder" in page.read_text()
+        own = [step for step in told if "reranker" in step[0]]
+        for half, count in ((1, 30), (2, 30)):
+            steps = round(2 * count / 8)
+            tuning = [(f"tuning the reranker of half {half}", step, steps) for step in range(1, steps + 1)]
+            assert [step for step in own if step[0] == tuning[0][0]] == tuning
+            assert (f"reading by the reranker of half {half}", count * RERANKED, count * RERANKED) in own
+        assert {name.rpartition(" of ")[2] for name, _, _ in own} == {"half 1", "half 2"}
+
+    def test_no_cross_encoder(self, bert: Path, finished: Path, tmp_path: Path) -> None:
+        """Where none is to be tried none is, and all else is as with one that adds nothing."""
+        told: list[str] = []
+        report = train(bert, tmp_path / "model", reranks=False, progress=lambda name, *_: told.append(name))
+        assert not any("reranker" in name for name in told)
+        assert "the cross-encoder" not in report.ablation
+        assert RetrievalModel.open(tmp_path / "model").fingerprint == RetrievalModel.open(finished).fingerprint
+
+    @pytest.fixture(scope="class")
+    def reading(self, bert: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+        """A model whose training found that a cross-encoder gains something."""
+        out = tmp_path_factory.mktemp("reading") / "model"
+        with pytest.MonkeyPatch.context() as patch:
+            say_gain(patch, SOMETHING)
+            report = train(bert, out)
+        assert report.ablation["the cross-encoder"].gain == SOMETHING
+        return out
+
+    def test_cross_encoder_to_answers(self, reading: Path, finished: Path, tmp_path: Path) -> None:
+        """A cross-encoder that gains is kept with its blend, goes into the index, and changes what is found."""
+        StoredDirectory.open(reading, kind="model").verify()
+        assert list_files(reading) - list_files(finished) == {"reranker.onnx", "reranker.json"}
+        found = []
+        for model in (reading, finished):
+            build_index(DOCUMENTS, tmp_path / "index", model=RetrievalModel.open(model))
+            StoredDirectory.open(tmp_path / "index", kind="legal").verify()
+            searcher = Searcher.open(tmp_path / "index")
+            queries = [Query(proposition=known.proposition, top_k=20) for known in KNOWN[:3]]
+            answer = searcher.rank_many(queries)
+            assert answer.refinable == (3 if model == reading else 0)
+            found.append([set(zip(ranked.doc_ids, ranked.scores, strict=True)) for ranked in answer.rankings])
+        for read, unread in zip(*found, strict=True):
+            assert len(read) == len(unread) == 20
+            assert len(read & unread) == 20 - RERANKED  # what was not read has the score that it had
+
+    @pytest.mark.parametrize(
+        ("seconds", "stops"),
+        [
+            (0.0, [("tuning the reranker of half 1", 3), ("reading by the reranker of half 1", 1)]),
+            (60.0, [("tuning the reranker of half 2", 1), ("tuning the reranker of half 2", 7)]),
+            (0.0, [("tuning the reranker", 1), ("tuning the reranker", 15)]),
+        ],
+        ids=["half 1, kept at each step", "half 2, kept too late", "all, kept at each step"],
+    )
+    def test_stopped_cross_encoder(
+        self,
+        bert: Path,
+        reading: Path,
+        tmp_path: Path,
+        monkeypatch: pytest.MonkeyPatch,
+        *,
+        seconds: float,
+        stops: list[tuple[str, int]],
+    ) -> None:
+        """Stopped as a cross-encoder is tuned or reads, a training ends in the same model and the same answers."""
+        monkeypatch.setattr(Checkpoint.__init__, "__kwdefaults__", {"seconds_between": seconds})
+        say_gain(monkeypatch, SOMETHING)
+        for step, done_then in stops:
+
+            def stop(name: str, done: int, _: int, step: str = step, done_then: int = done_then) -> None:
+                if name == step and done >= done_then:
+                    raise Stopped
+
+            with pytest.raises(Stopped):
+                train(bert, tmp_path / "model", progress=stop)
+        train(bert, tmp_path / "model")
+        assert RetrievalModel.open(tmp_path / "model").fingerprint == RetrievalModel.open(reading).fingerprint
+        answers = []
+        for number, model in enumerate((tmp_path / "model", reading)):
+            build_index(DOCUMENTS, tmp_path / f"index {number}", model=RetrievalModel.open(model))
+            searcher = Searcher.open(tmp_path / f"index {number}")
+            answers.append([searcher.search(Query(proposition=known.proposition)) for known in KNOWN[:3]])
+        assert answers[0] == answers[1]
+
+    def test_budget(self, bert: Path, tmp_path: Path) -> None:
+        """A training that has no time for tuning an encoder ends in a whole model all the same."""
+        told: list[str] = []
+        settings = replace(make_settings(bert), budget=0.0)
+        train_retrieval(
+            DOCUMENTS,
+            EXAMPLES,
+            tmp_path / "model",
+            settings=settings,
+            progress=lambda name, *_: told.append(name),
+        )
+        assert not {"tuning half 1", "tuning half 2", "tuning encoder"} & set(told)
+        build_index(DOCUMENTS, tmp_path / "index", model=RetrievalModel.open(tmp_path / "model"))
+        assert len(Searcher.open(tmp_path / "index").search(Query(proposition="A ship.")).hits) == 10
+
     def test_qwen3(self, tmp_path: Path) -> None:
-        """A model that is no BERT is kept as a directory, which the index names and a search loads, by stance."""
+        """A model that is no BERT is kept as a directory, which the index names and a search loads, by stance.
+
+        No cross-encoder is made of one.
+        """
         base = make_qwen3(tmp_path / "base", [document.text for document in DOCUMENTS])
-        train(base, tmp_path / "model")
+        report = train(base, tmp_path / "model")
+        assert "the cross-encoder" not in report.ablation
         model = RetrievalModel.open(tmp_path / "model")
         assert model.onnx is None
         build_index(DOCUMENTS, tmp_path / "index", model=model)
         searcher = Searcher.open(tmp_path / "index")
         asked = "A ship may be taxed."
         assert len(searcher.search(Query(proposition=asked, stance=Stance.REFUTED)).hits) == 10
-        scored = searcher._score([(asked, stance) for stance in Stance])
+        scored = searcher._finder.measure([(asked, stance) for stance in Stance])
         assert len({relevance._joined["passage"].tobytes() for _, relevance in scored}) == len(Stance)
