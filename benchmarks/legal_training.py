@@ -4,7 +4,8 @@
 
 C is the corpus, each DIR holds queries.jsonl and ground_truth.jsonl. Trains by the contract's train.sh unless MODEL is
 there already, builds, and answers the dev queries as an evaluator would. "seen" are the queries one of whose documents
-a training query names, "unseen" the others. The batch is timed over all dev queries and over the first 311.
+a training query names, "unseen" the others. The batch is timed over all
+dev queries, which are to be answered within 55 s, and over the first 311, within 18 s.
 """
 
 from __future__ import annotations
@@ -22,6 +23,7 @@ from sicetnon.evaluate import evaluate_results
 CONTRACT = Path(__file__).resolve().parent.parent / "contracts" / "legal-stance"
 MEASURES = ("nDCG@10", "R@100")
 CONTRACT_QUERIES = 311
+FEW_WITHIN, ALL_WITHIN = {"SICETNON_DEADLINE": "18s"}, {"SICETNON_DEADLINE": "55s"}
 
 
 def main() -> None:
@@ -47,11 +49,11 @@ def main() -> None:
             few.write_text("".join(itertools.islice(source, CONTRACT_QUERIES)))
         run = [str(CONTRACT / "run.sh"), "--index-dir", str(index_dir), "--output", str(work / "results.jsonl")]
         figures[f"batch_of_{CONTRACT_QUERIES}_s"] = round(
-            measure_wall([*run, "--queries", str(few), "--top-k", "10"]), 1
+            measure_wall([*run, "--queries", str(few), "--top-k", "10"], FEW_WITHIN), 1
         )
-        figures["batch_s"] = round(measure_wall([*run, "--queries", str(asked), "--top-k", "10"]), 1)
+        figures["batch_s"] = round(measure_wall([*run, "--queries", str(asked), "--top-k", "10"], ALL_WITHIN), 1)
         measured = {name: measure(work / "results.jsonl", options, name) for name in ("stance", "slice")}
-        measure_wall([*run, "--queries", str(asked), "--top-k", "100"])
+        measure_wall([*run, "--queries", str(asked), "--top-k", "100"], ALL_WITHIN)
         deep = measure(work / "results.jsonl", options, "stance")["overall"]
     figures["nDCG@10"] = {name: values["nDCG@10"] for groups in measured.values() for name, values in groups.items()}
     figures["queries"] = {name: values["queries"] for groups in measured.values() for name, values in groups.items()}

@@ -30,7 +30,8 @@ def make_ranker(*, slope: float = 2.0, intercept: float = -1.0, seed: int = 0, t
         for _ in range(trees)
     ]
     forest = Forest(grown, feature_count=len(FEATURES))
-    return Ranker(forest, slope=slope, intercept=intercept, stance_weight=0.25)
+    weights = chance.integers(-2, 3, size=len(FEATURES)) / 16
+    return Ranker(forest, weights, slope=slope, intercept=intercept, stance_weight=0.25)
 
 
 @dataclass(frozen=True)

@@ -44,12 +44,12 @@ def test_round_trip(seed: int, slope: float, intercept: float) -> None:
 @pytest.mark.parametrize(
     "changed",
     [
-        {"format": 2},
+        {"format": 1},
         {"format": None},
         {"features": [*FEATURES[1:], FEATURES[0]]},
         {"features": [*FEATURES, "another"]},
         {"features": []},
-        {"format": 2, "slope": None, "trees": {"another": "layout"}},
+        {"format": 3, "slope": None, "trees": {"another": "layout"}},
     ],
 )
 def test_other_versions(changed: dict[str, object]) -> None:
@@ -72,6 +72,10 @@ def test_other_versions(changed: dict[str, object]) -> None:
         ({"intercept": float("inf")}, "cannot be read"),
         ({"intercept": None}, "cannot be read"),
         ({"stance_weight": [0.5]}, "cannot be read"),
+        ({"weights": None}, "cannot be read"),
+        ({"weights": [0.0]}, "cannot be read"),
+        ({"weights": [float("nan")] * len(FEATURES)}, "cannot be read"),
+        ({"weights": [True] * len(FEATURES)}, "cannot be read"),
         ({"trees": None}, "a tree that is none"),
         ({"trees": {}}, "a tree that is none"),
         ({"trees": [{}]}, "a tree that is none"),
@@ -84,7 +88,7 @@ def test_fields_that_are_refused(changed: dict[str, object], found: str) -> None
         Ranker.from_json(json.dumps(json.loads(make_ranker().to_json()) | changed))
 
 
-@pytest.mark.parametrize("name", ["format", "features", "slope", "intercept", "stance_weight", "trees"])
+@pytest.mark.parametrize("name", ["format", "features", "slope", "intercept", "stance_weight", "weights", "trees"])
 def test_missing_field(name: str) -> None:
     """A ranker that lacks a field is refused."""
     fields = json.loads(make_ranker().to_json())

@@ -15,12 +15,14 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.forest import Forest
 from sicetnon.train.ranker import (
     LEFT_OUT_TOGETHER,
+    PENALTY,
     Described,
     RankerSettings,
     _read_tree,
     calibrate_left_out,
     fit_curve,
     fit_ranker,
+    fit_weights,
     score_left_out,
 )
 
@@ -200,8 +202,62 @@ def test_curve_of_odd_scores(scores: list[float]) -> None:
     slope, intercept = fit_curve(given, np.array([False, False, True, True]))
     assert slope > 0
     assert np.isfinite([slope, intercept]).all()
-    ranker = Ranker(Forest([], feature_count=len(FEATURES)), slope=slope, intercept=intercept, stance_weight=0)
+    ranker = Ranker(
+        Forest([], feature_count=len(FEATURES)),
+        np.zeros(len(FEATURES)),
+        slope=slope,
+        intercept=intercept,
+        stance_weight=0,
+    )
     assert np.isfinite(ranker.probability(given)).all()
+
+
+class TestWeights:
+    """The linear part."""
+
+    pytestmark = needs_lightgbm  # which brings SciPy
+
+    def test_by_hand(self) -> None:
+        """Of two lists of two, the first feature tells which is relevant, the second nothing, the third is constant."""
+        features = np.zeros((4, len(FEATURES)))
+        features[:, 0] = [1, 0, 3, 2]
+        features[:, 1] = [1, 0, 0, 1]
+        features[:, 2] = 5
+        weights = fit_weights(features, np.array([True, False, True, False]), np.array([2, 2]))
+        assert weights[0] > 1
+        assert weights[1] == pytest.approx(0, abs=1e-4)
+        assert not weights[2:].any()
+
+    def test_slope_is_that_of_the_loss(self) -> None:
+        """At the weights that were found, a small step along any feature does not lower the loss."""
+        described = describe_at_random(told=1.0)
+        best = fit_weights(described.features, described.relevant, described.counts)
+
+        def lose(weights: np.ndarray) -> float:
+            total, start = 0.0, 0
+            for count in described.counts.tolist():
+                own = slice(start, start + count)
+                start += count
+                if (own_relevant := described.relevant[own]).any():
+                    scores = described.features[own] @ weights
+                    shares = np.exp(scores) / np.exp(scores).sum()
+                    total -= float(np.log(shares[own_relevant]).mean())
+            spread = described.features.std(axis=0)
+            return total / PROPOSITIONS + PENALTY / 2 * float(((weights * spread) ** 2).sum())
+
+        for feature in range(len(FEATURES)):
+            for step in (-0.01, 0.01):
+                moved = best.copy()
+                moved[feature] += step
+                assert lose(moved) > lose(best)
+
+    def test_nothing_to_learn(self) -> None:
+        """Without a relevant candidate, or with features that do not differ, nothing weighs anything."""
+        features = np.ones((4, len(FEATURES)))
+        counts = np.array([2, 2])
+        assert not fit_weights(features, np.array([True, False, True, False]), counts).any()
+        features[0] = 2
+        assert not fit_weights(features, np.zeros(4, np.bool_), counts).any()
 
 
 def test_library_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,10 +17,10 @@ Ordinals = npt.NDArray[np.int64]
 LIFTED = 0.6  # the share of the lift that is added to the passage's cosine: of 0.3 to 1, flat from 0.5 to 0.7
 # How much the standard scores count in picking candidates.
 PICKED_BY = {"joined": 1.0, "document": 0.5, "words": 0.3}
-STANDARD = ("words", "expanded words", "passage", "last passage", "document", "joined")
+STANDARD = ("expanded words", "passage", "last passage", "document", "joined")
 COSINES = ("passage", "last passage", "document", "nearest", "nearest two", "lift", "joined")
-LAGGING = ("words", "expanded words", "passage", "document", "nearest", "joined")
-RANKED_BY = ("words", "passage", "document", "joined")
+LAGGING = ("expanded words", "passage", "document", "nearest", "joined")
+RANKED_BY = ("passage", "document", "joined")
 BEST_OF_ALL = ("passage", "nearest", "joined")
 
 FEATURES = (

@@ -14,32 +14,42 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.forest import Forest
 
 Floats = npt.NDArray[np.float64]
-FORMAT = 1
+FORMAT = 2
 MOST_STANCE = 1.0
 
 
 class Ranker:
-    """Trees over ``FEATURES``, a logistic curve that makes their sum a probability, and how much the side counts.
+    """Trees and weights over ``FEATURES``, a curve that makes a probability of their sum, and what the side counts.
+
+    ``weights`` float64 [``FEATURES``]: what a feature adds in proportion; the trees find their interplay.
 
     ``stance_weight``, from 0 to 1, is the exponent of the probability of the asked side where one is asked for.
     """
 
-    def __init__(self, forest: Forest, *, slope: float, intercept: float, stance_weight: float) -> None:
-        self._forest = forest
+    def __init__(
+        self, forest: Forest, weights: Floats, *, slope: float, intercept: float, stance_weight: float
+    ) -> None:
+        self._forest, self._weights = forest, weights
         self.slope, self.intercept, self.stance_weight = slope, intercept, stance_weight
 
     def score(self, features: Floats) -> Floats:
         """The score of each row of ``features`` float64 [n, ``FEATURES``]: float64 [n]."""
-        return self._forest.predict(features)
+        # Row by row: a product of matrices has other last bits for other numbers of rows.
+        scores: Floats = self._forest.predict(features) + (features * self._weights).sum(axis=1)
+        return scores
 
     def probability(self, scores: Floats) -> Floats:
         """The probability of being on point: float64, as many as scores."""
         probability: Floats = 1 / (1 + np.exp(-(self.slope * scores + self.intercept)))
         return probability
 
+    def with_curve(self, slope: float, intercept: float) -> Ranker:
+        """The same, with another curve."""
+        return Ranker(self._forest, self._weights, slope=slope, intercept=intercept, stance_weight=self.stance_weight)
+
     def with_stance(self, weight: float) -> Ranker:
         """The same, with another stance weight."""
-        return Ranker(self._forest, slope=self.slope, intercept=self.intercept, stance_weight=weight)
+        return Ranker(self._forest, self._weights, slope=self.slope, intercept=self.intercept, stance_weight=weight)
 
     def to_json(self) -> str:
         """What ``from_json`` makes an equal ranker of."""
@@ -49,6 +59,7 @@ class Ranker:
             "slope": self.slope,
             "intercept": self.intercept,
             "stance_weight": self.stance_weight,
+            "weights": self._weights.tolist(),
             "trees": self._forest.to_json(),
         }
         return json.dumps(fields)
@@ -64,6 +75,7 @@ class Ranker:
             fields = json.loads(source)
             _check_version(fields)
             slope, intercept, weight = (_read_number(fields, name) for name in ("slope", "intercept", "stance_weight"))
+            weights = _read_weights(fields["weights"])
             forest = Forest(fields["trees"], feature_count=len(FEATURES))
         except ModelError:
             raise
@@ -77,7 +89,7 @@ class Ranker:
                 expected=f"a slope above 0 and a weight from 0 to {MOST_STANCE}",
                 remedy="train again",
             )
-        return cls(forest, slope=slope, intercept=intercept, stance_weight=weight)
+        return cls(forest, weights, slope=slope, intercept=intercept, stance_weight=weight)
 
 
 def _check_version(fields: Mapping[str, Any]) -> None:
@@ -85,6 +97,15 @@ def _check_version(fields: Mapping[str, Any]) -> None:
         raise ModelError(
             "a ranker of another version", expected=f"format {FORMAT}", remedy="train again with this version"
         )
+
+
+def _read_weights(values: object) -> Floats:
+    if not isinstance(values, list) or not all(type(value) in {int, float} for value in values):
+        raise ValueError("weights")
+    weights = np.array(values, np.float64)
+    if weights.shape != (len(FEATURES),) or not np.isfinite(weights).all():
+        raise ValueError("weights")
+    return weights
 
 
 def _read_number(fields: Mapping[str, Any], name: str) -> float:

@@ -21,7 +21,6 @@ CROSS_ENCODER = "the cross-encoder"
 BINS = 10
 # What is taken away to see what it adds: the features that begin so.
 PARTS = {
-    "words": ("words",),
     "propositions as words": ("expanded words",),
     "passages": ("passage", "last passage", "joined"),
     "whole documents": ("document",),
