@@ -23,7 +23,7 @@ from sicetnon.train.labelled import deal_folds, label_propositions, read_texts
 from sicetnon.train.ranker import Described
 from sicetnon.train.reranker import RerankingExample
 from sicetnon.train.retrieval import train_retrieval
-from sicetnon.train.training import HALVES, MEMORY_FOLDS
+from sicetnon.train.training import HALVES, MEMORY_FOLDS, TrainingSettings
 from sicetnon.types import Example, Stance
 
 DOCUMENTS, KNOWN = make_corpus(30, 60)
@@ -141,7 +141,7 @@ def run(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> Run:
         monkeypatch.setattr(retrieval, "try_reranking", stop)
         digest = hashlib.sha256(repr(examples).encode()).hexdigest()[:8]
         with pytest.raises(Stopped):
-            train_retrieval(DOCUMENTS, examples, tmp_path / digest)
+            train_retrieval(DOCUMENTS, examples, tmp_path / digest, settings=TrainingSettings(reranks=True))
         return trained
 
     return train

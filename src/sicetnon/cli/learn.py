@@ -37,6 +37,9 @@ def train(
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="How long it may take, such as 90m or 2h: tuning is cut to that.")
     ] = None,
+    cross_encoder: Annotated[
+        bool, typer.Option("--cross-encoder", help="Tune one too, and keep it if it ranks the first candidates better.")
+    ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other batches and folds.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
@@ -59,6 +62,7 @@ def train(
         budget=None if budget is None else read_time(budget, "--budget"),
         tuning=tuning if epochs is None else replace(tuning, epochs=epochs),
         ranker=RankerSettings(seed=seed),
+        reranks=cross_encoder,
         reranker=RerankerSettings(seed=seed),
         seed=seed,
     )

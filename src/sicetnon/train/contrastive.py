@@ -38,7 +38,7 @@ Ints = npt.NDArray[np.int64]
 class TuningSettings:
     """How to tune. ``scale`` multiplies cosines; ``mix`` is the tuned weights' share in the result."""
 
-    epochs: float = 2.0
+    epochs: float = 3.0
     batch: int = 64
     learning_rate: float = 1e-4
     scale: float = 20.0

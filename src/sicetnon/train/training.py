@@ -37,7 +37,7 @@ class TrainingSettings:
     budget: float | None = None
     tuning: TuningSettings = field(default_factory=TuningSettings)
     ranker: RankerSettings = field(default_factory=RankerSettings)
-    reranks: bool = True
+    reranks: bool = False
     reranker: RerankerSettings = field(default_factory=RerankerSettings)
     seed: int = 0
 
