@@ -175,8 +175,8 @@ def test_describe_by_hand() -> None:
     assert picked.tolist() == pytest.approx([-1.3, 1.3])  # 1 joined + 0.5 document + 0.3 words of -1, 0 or 1 each
     described = describe(joined, 1, picked, np.array([1, 0]))
     best, other = (dict(zip(FEATURES, row, strict=True)) for row in described.tolist())
-    standard = ("words", "expanded words", "passage", "last passage", "joined")
-    ranked = ("words", "passage", "joined")
+    standard = ("expanded words", "passage", "last passage", "joined")
+    ranked = ("passage", "joined")
     shared = {
         "document, standard score": 0,
         "document": 0.5,
@@ -190,15 +190,19 @@ def test_describe_by_hand() -> None:
     assert best == pytest.approx(
         {"sum": 1.3, "passage": 0.75, "last passage": 0.5, "nearest": 0.25, "lift": 0, "joined": 0.75, **shared}
         | {f"{name}, standard score": 1 for name in standard}
-        | {f"{name}, below the best": 0 for name in ("words", "expanded words", "passage", "joined")}
+        | {f"{name}, below the best": 0 for name in ("expanded words", "passage", "joined")}
         | {f"{name}, log of the rank": 0 for name in ranked}
         | {"nearest, below the best": -0.25, "known propositions": np.log(4)}
     )
     assert other == pytest.approx(
         {"sum": -1.3, "passage": 0.25, "last passage": 0.25, "nearest": 0.5, "lift": 0.25, "joined": 0.4, **shared}
         | {f"{name}, standard score": -1 for name in standard}
-        | {f"{name}, below the best": -2 for name in ("words", "expanded words")}
-        | {"passage, below the best": -0.5, "nearest, below the best": 0, "joined, below the best": -0.35}
+        | {
+            "expanded words, below the best": -2,
+            "passage, below the best": -0.5,
+            "nearest, below the best": 0,
+            "joined, below the best": -0.35,
+        }
         | {f"{name}, log of the rank": np.log(2) for name in ranked}
         | {"known propositions": np.log(2)}
     )
@@ -211,4 +215,4 @@ def test_ranks_against_the_oracle(values: list[int]) -> None:
     joined = join_signals({name: np.array([values], np.float32) for name in names})
     described = describe(joined, 0, pick_scores(joined)[0], np.arange(len(values)))
     expected = [np.log1p(sum(other > value for other in values)) for value in values]
-    assert described[:, FEATURES.index("words, log of the rank")].tolist() == pytest.approx(expected)
+    assert described[:, FEATURES.index("passage, log of the rank")].tolist() == pytest.approx(expected)

@@ -103,7 +103,7 @@ def test_by_hand(denied: list[set[str]]) -> None:
         assert held.ndcg == pytest.approx(np.mean(by_sum))
         assert held.gain.mean == pytest.approx((2 + best_of_two) / 3 - np.mean(by_sum))
     assert len(denied) == len(PARTS)
-    assert denied[0] == {name for name in FEATURES if name.startswith("words")}
+    assert denied[0] == {name for name in FEATURES if name.startswith("expanded words")}
     errors = [abs(probabilities[left_out == value].mean() - relevant[left_out == value].mean()) for value in (1, 2, 3)]
     assert made.calibration_error == pytest.approx(np.mean(errors))
     assert (made.propositions, made.stance_weight, made.seconds) == (3, 0.3, 1.3)
