@@ -14,6 +14,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 from sicetnon.cli import main
 from sicetnon.dense import Encoder, load_encoder
@@ -25,6 +26,9 @@ from sicetnon.types import Document, Stance, Treatment
 TESTS = Path(__file__).parent
 if str(TESTS) not in sys.path:
     sys.path.insert(0, str(TESTS))  # for the package `oracle`
+
+settings.register_profile("no deadline", deadline=None)  # the machine may be busy
+settings.load_profile("no deadline")
 
 OVERRULED = Treatment(status="overruled", by="d-flag", by_title="Flag v. State", date=date(1990, 5, 1), note="in full")
 

@@ -33,7 +33,7 @@ def test_by_hand(write_lines: WriteLines) -> None:
     assert list(read_rows(path)) == [Row(path, 1, {"a": 1}), Row(path, 2, {"b": "é"})]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.dictionaries(NO_SURROGATES, VALUES, max_size=4), max_size=5))
 def test_round_trip(rows: list[dict[str, object]]) -> None:
     """Any rows that are written come back, one a line, whatever newlines and separators their strings hold."""

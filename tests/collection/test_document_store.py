@@ -82,7 +82,7 @@ def make(number: int, day: date | None, court: str | None = None, court_id: str 
     return Document(doc_id=f"d{number}", text="x", decided=day, court=court, court_id=court_id)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(DOCUMENTS, max_size=4, unique_by=lambda document: document.doc_id))
 def test_round_trip(documents: list[Document]) -> None:
     """Every field of any document comes back, by number in any order and by ID."""
@@ -165,7 +165,7 @@ def test_injection_is_harmless(tmp_path: Path, court: str) -> None:
 DAYS = st.none() | st.dates(date(1999, 12, 30), date(2000, 1, 3))
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     st.lists(st.tuples(DAYS, st.sampled_from(COURTS), st.sampled_from(["sct", "É", None])), max_size=6),
     st.lists(st.sampled_from(["supreme court", "Cour d'état", "SCT", "é", "none"]), max_size=2).map(tuple),

@@ -92,7 +92,7 @@ def test_least(write_lines: WriteLines) -> None:
     assert read('{"doc_id": "a", "title": null, "text": "x"}', write=write_lines) == expected
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(st.lists(DOCUMENTS, min_size=1, max_size=4, unique_by=lambda document: document.doc_id))
 def test_round_trip(documents: list[Document]) -> None:
     """Any documents that are written come back equal, with their metadata."""

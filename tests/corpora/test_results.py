@@ -37,7 +37,7 @@ def test_by_hand(tmp_path: Path) -> None:
     ]
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.lists(st.builds(make_row, NAMES, PAIRS), min_size=1, max_size=4, unique_by=lambda row: row.query_id))
 def test_round_trip(rows: list[ResultRow]) -> None:
     """Any results that are written come back, to the last bit of their scores."""

@@ -29,7 +29,7 @@ def test_by_hand() -> None:
     assert best.tolist() == pytest.approx(np.array([[1, 0.8], [-1, -0.6]]))
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, QUERIES_AT_ONCE), st.lists(st.integers(1, 4), min_size=1, max_size=6))
 def test_against_oracle(seed: int, query_count: int, sizes: list[int]) -> None:
     """Any groups give what comparing one pair at a time gives, to within the rounding."""
@@ -42,7 +42,7 @@ def test_against_oracle(seed: int, query_count: int, sizes: list[int]) -> None:
     assert np.abs(found - expected).max() <= 10.0**-DECIMALS
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, QUERIES_AT_ONCE), st.integers(1, 300))
 def test_queries_do_not_depend_on_their_company(seed: int, query_count: int, vector_count: int) -> None:
     """A query's cosines are the same bits alone, in a block, and in another place of it."""

@@ -45,7 +45,7 @@ def pick_slowly(
     return [document for _, document in scored][:count], probabilities[:count]
 
 
-@settings(max_examples=40, deadline=None)
+@settings(max_examples=40)
 @given(
     documents=st.sampled_from([1, 5, RANKED - 1, RANKED, RANKED + 1, 2 * RANKED]),
     count=st.sampled_from([1, 10, RANKED, RANKED + 1, RANKED + 80]),

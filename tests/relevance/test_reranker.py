@@ -105,7 +105,7 @@ def find_slowly(sources: Sources, vector: np.ndarray, ordinal: int) -> tuple[int
     return passage, next(int(row) for row in links if float(memory.vectors[row] @ vector) == best)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(
     sizes=st.lists(st.integers(1, 4), min_size=1, max_size=6),
     known=st.none() | st.lists(st.tuples(st.integers(0, 4), st.integers(0, 5)), max_size=12),

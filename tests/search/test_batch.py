@@ -143,7 +143,7 @@ QUERIES = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(QUERIES)
 def test_as_one_at_a_time(reading: Searcher, queries: list[Query]) -> None:
     """Mixed stances, filters and days, some of them twice, get the documents and scores that each gets alone."""
@@ -152,7 +152,7 @@ def test_as_one_at_a_time(reading: Searcher, queries: list[Query]) -> None:
     assert answer.refined == answer.refinable == len({replace(q, stance=Stance.ALL, query_id=None) for q in queries})
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(QUERIES)
 def test_without_a_cross_encoder(ranking: Searcher, queries: list[Query]) -> None:
     """So it is where no cross-encoder reads; then only candidates whose sides are asked for are worth a closer look."""
@@ -162,7 +162,7 @@ def test_without_a_cross_encoder(ranking: Searcher, queries: list[Query]) -> Non
     assert answer.refined == answer.refinable == len(sided)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(QUERIES)
 def test_with_enough_time(reading: Searcher, queries: list[Query]) -> None:
     """A deadline that leaves time for all changes nothing, though another order is kept meanwhile."""
@@ -183,7 +183,7 @@ def test_encoder_that_instructs_by_stance(tmp_path: Path, instructed_encoder: An
     assert searcher.rank_many(queries, deadline=allow(4)).refined == 4
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(QUERIES)
 def test_no_time_at_all(reading: Searcher, ranking: Searcher, queries: list[Query]) -> None:
     """Every query is answered even so, by the ranker alone: as many distinct documents as there are, best first."""

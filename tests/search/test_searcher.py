@@ -99,7 +99,7 @@ def check_ranking(ranking: Ranking, documents: dict[str, Document]) -> None:
     assert keys == sorted(keys)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     proposition=PROPOSITIONS,
     stance=st.sampled_from(Stance),
@@ -124,7 +124,7 @@ def test_any_query(
     assert len(ranking.hits) == min(top_k, sum(passes(document, query) for document in documents.values()))
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.lists(st.tuples(PROPOSITIONS, st.sampled_from(Stance)), min_size=1, max_size=2 * QUERIES_AT_ONCE + 2))
 def test_many_as_one_at_a_time(made: tuple[Searcher, dict[str, Document]], asked: list[tuple[str, Stance]]) -> None:
     """Many queries, some asked twice, get to the last bit what each gets alone."""
@@ -149,7 +149,7 @@ NEIGHBOURS = st.lists(
 )
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(st.lists(st.tuples(PROPOSITIONS, NEIGHBOURS), min_size=1, max_size=4))
 def test_neighbours_as_one_at_a_time(
     made: tuple[Searcher, dict[str, Document]], asked: list[tuple[str, list[Query]]]
@@ -283,7 +283,7 @@ def test_min_relevance(bundled_searcher: Searcher) -> None:
         assert some.hits == tuple(hit for hit in everything.hits if hit.relevance >= least)
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(PROPOSITIONS, st.integers(1, 60), st.sampled_from(Stance), st.sampled_from([0.0, 0.05]))
 def test_both_sides(
     made: tuple[Searcher, dict[str, Document]], proposition: str, top_k: int, stance: Stance, least: float
@@ -305,7 +305,7 @@ def test_both_sides(
         assert not takes_side(hit.sides.refutes, hit.sides.supports, hit.sides)
 
 
-@settings(deadline=None, max_examples=10)
+@settings(max_examples=10)
 @given(PROPOSITIONS, st.integers(1, CANDIDATES))
 def test_no_list_takes_room_of_another(
     made: tuple[Searcher, dict[str, Document]], proposition: str, top_k: int

@@ -204,7 +204,7 @@ def test_property(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
     """For any corpus, query and budget: exact scores, no document twice, none missing, and prefixes."""
     terms = st.sampled_from([*"abcdef", "é"])
 
-    @settings(deadline=None, max_examples=150, derandomize=True)
+    @settings(max_examples=150, derandomize=True)
     @given(
         st.lists(st.lists(terms), min_size=1, max_size=40),
         st.lists(st.lists(terms | st.just("unknown")), min_size=1, max_size=5),

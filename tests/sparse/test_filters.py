@@ -146,7 +146,7 @@ def test_property(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
     """For any corpus, query and filter: the plain ranking filtered afterwards, or, in a budget, what is allowed."""
     terms = st.sampled_from([*"abcdef", "é"])
 
-    @settings(deadline=None, max_examples=150, derandomize=True)
+    @settings(max_examples=150, derandomize=True)
     @given(
         st.lists(st.lists(terms), min_size=8, max_size=40),
         st.lists(st.lists(terms, min_size=1), min_size=1, max_size=4),

@@ -193,7 +193,7 @@ def test_largest_whole_sums(make_forward: MakeForward) -> None:
     assert everything.sum_whole(np.arange(3), spread, whole).tolist() == [65_535, 64 * 511, 0]
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.data())
 def test_scores_property(make_forward: MakeForward, data: st.DataObject) -> None:
     """Whatever the documents, one or more are scored as Python adds up, however the query is ordered."""
@@ -211,7 +211,7 @@ TERMS = st.sampled_from(["", *"abcdefghij", "é", "\U0001d518", "\ud800"])
 DOCUMENTS = st.lists(st.lists(TERMS, max_size=12) | st.dictionaries(TERMS, st.integers(1, 300)), min_size=1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(DOCUMENTS, st.integers(1, 9))
 def test_round_trip(documents: list[list[str] | dict[str, int]], buffered: int) -> None:
     """However much is held in memory, each document comes back with its terms in the order they were added."""

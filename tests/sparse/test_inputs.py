@@ -157,7 +157,7 @@ COLUMNS = st.integers(0, WIDTH - 1)
 WEIGHTS = st.floats(0.0078125, 1000, width=32)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.dictionaries(COLUMNS, st.integers(1, 300) | st.just(1)), min_size=1)
     | st.lists(st.dictionaries(COLUMNS, st.just(1)), min_size=1)
@@ -203,7 +203,7 @@ def stored_matrices(draw: st.DrawFn) -> Any:
     return scipy.sparse.csr_matrix((data, indices, indptr), shape=(len(rows), WIDTH))
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(stored_matrices(), st.integers(1, 9))
 def test_as_scipy_reads_it(matrix: Any, at_once: int) -> None:
     """An index is of what SciPy says that the matrix is, and the same whichever way its entries are stored."""

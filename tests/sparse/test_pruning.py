@@ -72,7 +72,7 @@ def test_any_corpus_against_oracle(free_of_cost: Callable[..., None], looks: lis
     Queries repeat terms, have unknown ones and none at all; as many are asked for as none, and as more than there are.
     """
 
-    @settings(deadline=None, max_examples=250, derandomize=True)
+    @settings(max_examples=250, derandomize=True)
     @given(
         CORPORA | DEGENERATE,
         st.lists(st.lists(TERMS | st.just("unknown")), min_size=1, max_size=6),
@@ -151,7 +151,7 @@ def test_rounding_property(
     """Weights that round as badly as can be leave out none of the best, nor any that ties with them."""
     counts = {"all": 0, "left": 0, "dropped": 0}
 
-    @settings(deadline=None, max_examples=500, derandomize=True)
+    @settings(max_examples=500, derandomize=True)
     @given(st.data())
     def hold(data: st.DataObject) -> None:
         count = data.draw(st.integers(4, 24))

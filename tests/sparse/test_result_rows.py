@@ -8,7 +8,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder, result_rows
@@ -45,14 +45,12 @@ def parse(index: SparseIndex, ranked: list[RankedQuery]) -> None:
         assert json.loads(line) == {"query_id": query.query_id, "results": results}
 
 
-@settings(deadline=None)
 @given(rows=st.lists(st.tuples(st.text(), st.lists(st.one_of(WIDE, WIDE, ANY), max_size=20)), min_size=1, max_size=4))
 def test_rows_parse_back(alike: SparseIndex, rows) -> None:
     """Any scores, alike or not, and any query IDs; also no results at all."""
     parse(alike, [rank(query_id, scores) for query_id, scores in rows])
 
 
-@settings(deadline=None)
 @given(scores=st.lists(WIDE, min_size=1, max_size=20))
 def test_laid_out_scores_are_exact(alike: SparseIndex, scores: list[float]) -> None:
     """Scores from 1 to below 1,000 are laid out in columns, and parse back to the same float."""

@@ -91,7 +91,7 @@ def test_run_is_read_by_ir_measures(tmp_path: Path, index_dir: Path, queries: Pa
     assert ir_measures.calc_aggregate([ir_measures.nDCG @ 10], qrels, run)[ir_measures.nDCG @ 10] > 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.text("abc\u00e9\U0001d518#\"\\'", min_size=1), min_size=1, unique=True),
     st.floats(0.001, 1e6),

@@ -83,7 +83,7 @@ TERMS = st.sampled_from(["", "a", "b", "c", "ß", "\U0001d518", "\ud800", "line\
 DOCUMENTS = st.lists(st.lists(TERMS) | st.dictionaries(TERMS, st.integers(1, 300)), min_size=1)
 
 
-@settings(deadline=None, max_examples=60)
+@settings(max_examples=60)
 @given(DOCUMENTS, st.integers(1, 9))
 def test_every_posting_is_there(documents: list[Terms], buffered: int) -> None:
     """However the postings are spilled, each document comes back with its terms and frequencies."""
@@ -104,7 +104,7 @@ def test_every_posting_is_there(documents: list[Terms], buffered: int) -> None:
         assert stored.array(f"{SEGMENT}/document-lengths.npy").tolist() == [c.total() for c in found]
 
 
-@settings(deadline=None, max_examples=20)
+@settings(max_examples=20)
 @given(DOCUMENTS, st.integers(1, 9))
 def test_same_bytes_however_buffered(documents: list[Terms], buffered: int) -> None:
     """The size of the buffer leaves no trace in the files."""

@@ -113,7 +113,7 @@ BAGS = st.lists(st.dictionaries(TERMS, st.integers(1, 9)), min_size=1, max_size=
 DEGENERATE = st.sampled_from([[["a"]], [[]], [["a"]] * 30, [["a", "b"]] * 30, [list("abcdefgh")] * 7 + [["a"]] * 9])
 
 
-@settings(deadline=None, max_examples=120)
+@settings(max_examples=120)
 @given(SETS | DEGENERATE, st.lists(TERMS | st.just("unknown")), st.sampled_from([0, 1, 2, 5, 100]), st.randoms())
 def test_sets_against_oracle(documents: list[list[str]], query: list[str], top_k: int, random: object) -> None:
     """Rankings and scores equal the oracle's to the last bit, whatever the order of the query."""
@@ -129,7 +129,7 @@ def test_sets_against_oracle(documents: list[list[str]], query: list[str], top_k
         assert index.search(query[::-1], top_k=top_k) == index.search(query, top_k=top_k)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(
     BAGS,
     st.lists(TERMS) | st.dictionaries(TERMS, st.integers(1, 3)),

@@ -113,7 +113,7 @@ TERMS = st.sampled_from("abcdefgh")
 BAGS = st.lists(st.dictionaries(TERMS, WEIGHTS) | st.lists(TERMS), min_size=1, max_size=40)
 
 
-@settings(deadline=None, max_examples=80)
+@settings(max_examples=80)
 @given(BAGS, st.integers(1, 9))
 def test_every_weight_is_there(documents: list[Any], buffered: int) -> None:
     """However postings are spilled, both orders hold each document's weights, and the bytes are the same."""
@@ -158,7 +158,7 @@ def test_sets_over_weights(tmp_path: Path) -> None:
         assert search(with_weights, query, 9, scoring=scoring) == search(as_sets, query, 9, scoring=scoring)
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(
     st.lists(st.dictionaries(TERMS, WEIGHTS, max_size=5), min_size=2, max_size=9),
     st.lists(st.integers(0, 8)),
@@ -255,7 +255,7 @@ def hold_to_oracle(
 def test_products_against_oracle(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
     """Inner products of floats from 1e-6 to 1e6 equal the oracle's to the last bit, exact and within budgets."""
 
-    @settings(deadline=None, max_examples=120, derandomize=True)
+    @settings(max_examples=120, derandomize=True)
     @given(corpora(FLOATS) | corpora(COUNTS), QUERIES, WAYS, st.sampled_from([0.0, 0.4]), st.randoms())
     def hold(bags: list[Bag], queries: list[Bag], ways: dict[str, float], barred: float, random: Any) -> None:
         documents = name_all(bags)
@@ -275,7 +275,7 @@ def test_products_against_oracle(free_of_cost: Callable[..., None], looks: list[
 def test_bm25_against_oracle(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
     """Every variant of BM25 equals the oracle's to the last bit, exact and within budgets."""
 
-    @settings(deadline=None, max_examples=120, derandomize=True)
+    @settings(max_examples=120, derandomize=True)
     @given(
         corpora(COUNTS),
         QUERIES,
@@ -327,7 +327,7 @@ def assert_both_ways_were_taken(looks: list[Any]) -> None:
 # The kernels
 
 
-@settings(deadline=None, max_examples=100)
+@settings(max_examples=100)
 @given(st.integers(0, 2**32), st.sampled_from([0.0, 0.3, 1.0]), st.integers(1, 6))
 def test_sums_are_never_too_low(seed: int, dense_share: float, spread: int) -> None:
     """Whole-number sums are at least what the exact scores come to, but for what they say, and not far above."""

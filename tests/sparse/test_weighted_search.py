@@ -104,7 +104,7 @@ def test_property(free_of_cost: Callable[..., None], looks: list[Any]) -> None:
     terms = st.sampled_from([*"abcdef", "é"])
     bags = st.dictionaries(terms, st.integers(1, 9))
 
-    @settings(deadline=None, max_examples=120, derandomize=True)
+    @settings(max_examples=120, derandomize=True)
     @given(
         st.lists(bags, min_size=1, max_size=9) | st.lists(bags, min_size=10, max_size=40),
         st.lists(st.dictionaries(terms | st.just("unknown"), st.floats(0.01, 100)), min_size=1, max_size=4),

@@ -78,7 +78,7 @@ def change(writer: SparseIndexWriter, documents: Documents, kind: str, doc_id: s
         documents[doc_id] = terms
 
 
-@settings(max_examples=60, deadline=None)
+@settings(max_examples=60)
 @given(history=histories(), buffered=st.sampled_from([3, 10_000]), times=st.sampled_from([0, 2]))
 def test_any_history_equals_a_fresh_build(tmp_path_factory: pytest.TempPathFactory, history, buffered, times) -> None:
     """After each commit: counts, scores, ties and, where one segment is left without deletions, every byte."""

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sicetnon.stance import negate
@@ -63,7 +63,6 @@ def test_longest_phrase_first(phrase: str) -> None:
     assert found[1] == phrase
 
 
-@settings(deadline=None)
 @given(st.text() | WORDS)
 def test_any_text(proposition: str) -> None:
     """The denial of any text is another text, and always the same."""
@@ -71,7 +70,6 @@ def test_any_text(proposition: str) -> None:
     assert negate(proposition) == negate(proposition)
 
 
-@settings(deadline=None)
 @given(st.sampled_from(["is", "are", "can", "must", "shall", "may", "has", "will", "would"]), PLAIN, PLAIN)
 def test_denied_twice(auxiliary: str, before: str, after: str) -> None:
     """Denying an affirmation with an auxiliary puts one denial in; denying that takes it out again."""

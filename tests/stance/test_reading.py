@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sicetnon.stance import read_statement
@@ -91,7 +91,6 @@ def test_words_of_the_concepts() -> None:
                 assert seen.setdefault(stemmed, sign) == sign, stemmed
 
 
-@settings(deadline=None)
 @given(st.text() | st.lists(st.sampled_from(["not", "may", "void", "phone", ",", "?", "yes", "no"])).map(" ".join))
 def test_any_text(sentence: str) -> None:
     """On any text signs lie between -1 and 1, negations are counted, and no function word is read."""

@@ -84,7 +84,7 @@ def test_answer_feature() -> None:
         assert values["answer"] == expected, (proposition, answer)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.integers(0, 2**32), st.floats(0.2, 5), st.floats(-1e6, 1e6))
 def test_probabilities_sum_to_one(seed: int, temperature: float, size: float) -> None:
     """Whatever the features, the three probabilities are none below 0 and sum to 1."""

@@ -55,7 +55,7 @@ def test_nothing() -> None:
 
 
 @pytest.mark.parametrize("max_words", [1, 4, 110])
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.sampled_from(["One.", "One two three.", "A question?", "\n\n", "\n"]), max_size=12).map(" ".join))
 def test_every_sentence_once(max_words: int, text: str) -> None:
     """On any text, passages are what packing slowly gives: each sentence in one, from first to last character."""

@@ -51,7 +51,7 @@ def test_nothing(text: str) -> None:
     assert split_sentences(text) == []
 
 
-@settings(deadline=None, max_examples=150)
+@settings(max_examples=150)
 @given(st.text(max_size=80) | LEGAL_TEXT)
 @example("\x1c.\x85\n\n\u2003A. B\u2028C")
 @example("\r\n\r\nA\r\n\r\nB.")

@@ -41,7 +41,6 @@ def test_stem() -> None:
     assert stem([]) == []
 
 
-@settings(deadline=None)
 @given(st.text())
 def test_any_text(text: str) -> None:
     """Any text gives the same terms in any case of a space around it, none of them empty or with white space."""
@@ -50,7 +49,7 @@ def test_any_text(text: str) -> None:
     assert all(term and not any(character.isspace() for character in term) for term in terms)
 
 
-@settings(deadline=None, max_examples=50)
+@settings(max_examples=50)
 @given(st.text(), st.text())
 def test_texts_side_by_side(one: str, other: str) -> None:
     """The terms of two texts parted by a line break are those of the one and then those of the other."""

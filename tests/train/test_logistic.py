@@ -26,7 +26,7 @@ def test_fit_by_hand() -> None:
     assert weights[0, 0] - weights[1, 0] == pytest.approx(math.log(3), abs=1e-6)
 
 
-@settings(deadline=None, max_examples=15)
+@settings(max_examples=15)
 @given(st.integers(0, 2**32), st.integers(1, 12), st.integers(0, 3), st.integers(2, 3), st.sampled_from([0.1, 1, 100]))
 def test_fit_against_the_gradient(seed: int, count: int, width: int, classes: int, penalty: float) -> None:
     """At the weights the numeric gradient of the loss is zero, and no weights nearby have a lower loss."""
@@ -52,7 +52,7 @@ def test_fit_twice() -> None:
     assert one.tobytes() == two.tobytes()
 
 
-@settings(deadline=None, max_examples=30)
+@settings(max_examples=30)
 @given(st.integers(0, 2**32), st.floats(-1e4, 1e4))
 def test_softmax(seed: int, size: float) -> None:
     """Rows sum to 1, and adding to a whole row changes nothing."""
@@ -87,7 +87,7 @@ def test_area_under_roc_by_hand() -> None:
     assert area_under_roc(np.array([0.5, 0.5]), np.array([True, False])) == 0.5
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.lists(st.tuples(st.sampled_from([0.0, 0.25, 0.5, 1.0]), st.booleans()), max_size=12))
 def test_area_under_roc_against_oracle(pairs: list[tuple[float, bool]]) -> None:
     """Any scores give the share of pairs in order, counted one by one."""
@@ -105,7 +105,7 @@ def test_calibration_error_by_hand() -> None:
     assert calibration_error(np.array([[1.0, 0.0]]), np.array([0])) == 0
 
 
-@settings(deadline=None, max_examples=40)
+@settings(max_examples=40)
 @given(st.integers(0, 2**32), st.integers(1, 30))
 def test_calibration_error_against_oracle(seed: int, count: int) -> None:
     """Any probabilities give the error computed one bin at a time."""

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from sicetnon.relevance.features import FEATURES
@@ -68,7 +68,6 @@ def test_order_by_hand() -> None:
     assert second.tolist() == [3, 4]
 
 
-@settings(deadline=None)
 @given(st.lists(st.lists(st.integers(0, 3), max_size=6), min_size=1, max_size=5))
 def test_order_is_that_of_a_ranking(scores: list[list[int]]) -> None:
     """The documents in that order are those of a ranking by the same scores."""
