@@ -20,7 +20,7 @@ from sicetnon.errors import InputError
 from sicetnon.ingest import build_index
 from sicetnon.relevance.reranker import RERANKED, Blend
 from sicetnon.search import CANDIDATES, Deadline, Ranked, Searcher
-from sicetnon.search.batch import Candidates, measure_doubt, rank_candidates
+from sicetnon.search.batch import measure_doubt, rank_candidates
 from sicetnon.search.finding import Found
 from sicetnon.stance import Claim, Reading, StanceModel, Verdict
 from sicetnon.types import Filters, Query, SideProbabilities, Stance
@@ -304,11 +304,12 @@ def test_ranking_by_hand() -> None:
     """Equal scores by ID, the least relevance by the probability, the side as a power."""
     found = make_found([0.64, 0.25, 0.25, 0.16], top_k=3, min_relevance=0.2, stance=Stance.REFUTED)
     doc_ids = ["d", "c", "b", "a"]
-    assert rank_candidates(found.query, Candidates(found), doc_ids, 0.5)[1:] == (("d", "b", "c"), (0.64, 0.25, 0.25))
+    assert rank_candidates(found.query, found, doc_ids, 0.5)[1:] == (("d", "b", "c"), (0.64, 0.25, 0.25))
     sides = [side(1 - refutes, refutes) for refutes in (0.01, 0.25, 0.36, 1.0)]
-    ranked = rank_candidates(found.query, Candidates(found, sides), doc_ids, 0.5)
+    judged = found._replace(sides=sides)
+    ranked = rank_candidates(found.query, judged, doc_ids, 0.5)
     assert ranked == (found.query, ("b", "c", "d"), (0.15, 0.125, 0.064))
     everything = replace(found.query, stance=Stance.ALL, min_relevance=0.0, top_k=9)
-    ranked = rank_candidates(everything, Candidates(found, sides), doc_ids, 0.5)
+    ranked = rank_candidates(everything, judged, doc_ids, 0.5)
     assert ranked[1:] == (("d", "b", "c", "a"), (0.64, 0.25, 0.25, 0.16))
-    assert rank_candidates(found.query, Candidates(make_found([])), [], 0.5)[1:] == ((), ())
+    assert rank_candidates(found.query, make_found([]), [], 0.5)[1:] == ((), ())

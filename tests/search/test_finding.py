@@ -77,5 +77,5 @@ def test_nothing_to_read(collection: Collection, cheap_encoder: Any) -> None:
 def test_what_queries_have_in_common(collection: Collection, cheap_encoder: Any, instructed_encoder: Any) -> None:
     """The stance counts only for an encoder that is told it."""
     query = Query(proposition=ASKED, stance=Stance.REFUTED)
-    assert make_finder(collection, cheap_encoder).say(query) == (ASKED, Stance.ALL)
-    assert make_finder(collection, instructed_encoder).say(query) == (ASKED, Stance.REFUTED)
+    assert make_finder(collection, cheap_encoder).asked_of(query) == (ASKED, Stance.ALL)
+    assert make_finder(collection, instructed_encoder).asked_of(query) == (ASKED, Stance.REFUTED)

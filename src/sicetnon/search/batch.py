@@ -20,22 +20,15 @@ class Ranked(NamedTuple):
 
 
 class BatchAnswer(NamedTuple):
-    """The ranking of each query in order, and how much of the costlier steps a deadline left time for.
+    """The ranking of each query in order, and how many lists of candidates a deadline left time to refine.
 
-    ``refined`` of ``refinable`` candidate lists were read by the cross-encoder and judged, where the index has the one
-    and the queries ask for the other.
+    A list is ``refinable`` where there is a cross-encoder to read it or a side is asked for; ``refined`` counts those for
+    which that was done. Queries that have their candidates in common share a list.
     """
 
     rankings: list[Ranked]
     refined: int
     refinable: int
-
-
-class Candidates(NamedTuple):
-    """The candidates of a query as they are ranked: ``sides`` is None where they are not told."""
-
-    found: Found
-    sides: Sequence[SideProbabilities] | None = None
 
 
 def measure_doubt(found: Found) -> float:
@@ -44,10 +37,10 @@ def measure_doubt(found: Found) -> float:
     return float((first * (1 - first)).sum())
 
 
-def rank_candidates(query: Query, candidates: Candidates, doc_ids: Sequence[str], weight: float) -> Ranked:
+def rank_candidates(query: Query, found: Found, doc_ids: Sequence[str], weight: float) -> Ranked:
     """The best of the candidates, whose IDs are ``doc_ids``; ``weight`` is the exponent of the asked side."""
-    probabilities = candidates.found.probabilities.tolist()
-    sides: Sequence[SideProbabilities | None] = candidates.sides or [None] * len(probabilities)
+    probabilities = found.probabilities.tolist()
+    sides: Sequence[SideProbabilities | None] = found.sides or [None] * len(probabilities)
     scored = [
         (-score_candidate(probability, side, query.stance, weight), doc_id)
         for doc_id, probability, side in zip(doc_ids, probabilities, sides, strict=True)

@@ -10,7 +10,7 @@ CAUTION = 1.5  # the next piece may take so much longer than the longest yet
 
 
 class Deadline:
-    """Counts from when it is made; ``spent`` seconds are gone already."""
+    """Counts from when it is made; ``spent`` seconds are gone already. One serves one batch."""
 
     def __init__(self, seconds: float, *, spent: float = 0.0, clock: Callable[[], float] = time.monotonic) -> None:
         share, least = KEPT_BACK
@@ -20,7 +20,10 @@ class Deadline:
         self._longest = 0.0
 
     def allows_another(self) -> bool:
-        """Whether another piece of work fits, each of which ends where this is asked again."""
+        """Whether another piece of work fits, judged by the longest yet.
+
+        Call it before each piece: the time from one call to the next is taken to be how long a piece took.
+        """
         now = self._clock()
         if self._started is not None:
             self._longest = max(self._longest, now - self._started)

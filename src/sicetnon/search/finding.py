@@ -14,7 +14,7 @@ from sicetnon.relevance import Ranker, Relevance, Reranker, find_nearest, join_t
 from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED
 from sicetnon.relevance.signals import Sources
 from sicetnon.stance import Claim, negate, read_statement
-from sicetnon.types import Query, Stance
+from sicetnon.types import Query, SideProbabilities, Stance
 
 CANDIDATES = 50  # documents whose side is judged for a query, at least; the side of the rest cannot lift them enough
 Ints = npt.NDArray[np.int64]
@@ -22,12 +22,16 @@ Floats = npt.NDArray[np.float64]
 
 
 class Found(NamedTuple):
-    """The candidates of a query, best first: ``ordinals`` int64 [n], ``probabilities`` float64 [n]."""
+    """The candidates of a query, the likeliest to be on point first.
+
+    ``ordinals`` int64 [n], ``probabilities`` float64 [n]; ``sides`` of each, None where they are not told.
+    """
 
     query: Query
     claim: Claim
     ordinals: Ints
     probabilities: Floats
+    sides: Sequence[SideProbabilities] | None = None
 
 
 class Finder:
@@ -46,8 +50,8 @@ class Finder:
         """Whether there is a cross-encoder that reads the first candidates."""
         return self._reranker is not None
 
-    def say(self, query: Query) -> tuple[str, Stance]:
-        """The proposition, and the stance that the encoder is told: what queries have in common if they have this."""
+    def asked_of(self, query: Query) -> tuple[str, Stance]:
+        """The proposition and the stance that the encoder is told; queries with both in common are measured once."""
         return query.proposition, query.stance if self._encoder.instructs_by_stance else Stance.ALL
 
     def measure(self, asked: Sequence[tuple[str, Stance]]) -> list[tuple[Claim, Relevance]]:

@@ -14,7 +14,7 @@ from sicetnon.collection import Collection
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder
 from sicetnon.errors import InputError, ModelError
 from sicetnon.relevance import Ranker, Reranker, load_encoder_of
-from sicetnon.search.batch import BatchAnswer, Candidates, measure_doubt, rank_candidates
+from sicetnon.search.batch import BatchAnswer, measure_doubt, rank_candidates
 from sicetnon.search.checking import check_query
 from sicetnon.search.deadline import Deadline
 from sicetnon.search.finding import Finder, Found
@@ -54,7 +54,8 @@ class Searcher:
 
         Raises:
             IndexDirectoryError: there is no index, or it is of another kind or version, or damaged.
-            ModelError: the encoder is not the one that built the index.
+            ModelError: the encoder is not the one that built the index, or a model does not load.
+            MissingExtra: what the encoder needs is not installed.
         """
         collection = Collection.open(Path(path))
         return cls(collection, encoder or load_encoder_of(collection), judge=judge)
@@ -75,7 +76,7 @@ class Searcher:
         queries = list(queries)
         for query in queries:
             check_query(query)
-        groups = [(asked, list(group)) for asked, group in groupby(queries, key=self._finder.say)]
+        groups = [(asked, list(group)) for asked, group in groupby(queries, key=self._finder.asked_of)]
         for start in range(0, len(groups), QUERIES_AT_ONCE):
             block = groups[start : start + QUERIES_AT_ONCE]
             measured = self._finder.measure([asked for asked, _ in block])
@@ -93,52 +94,56 @@ class Searcher:
     ) -> BatchAnswer:
         """The documents of each query by ID and score, as ``search_many`` ranks them, without their passages.
 
-        With a ``deadline`` every query is answered by the ranker first; then those are read by the cross-encoder and
-        judged of which that may change most, until the time is up. Without one, all are.
+        First all candidates are found, which no deadline cuts short. Then, query by query, the first are read by the
+        cross-encoder, and sides are judged where one is asked for. With a ``deadline`` the queries come first that this
+        may change most, and when time is up the rest stay as they are.
         """
         queries = list(queries)
         for query in queries:
             check_query(query)
         report = progress or (lambda _step, _done, _total: None)
-        ranked = {shared: Candidates(found) for shared, found in self._find_all(queries, report).items()}
+        found = self._find_all(queries, report)
         sided = {self._share(query) for query in queries if query.stance is not Stance.ALL and self._stance_weight}
-        waiting = [shared for shared in ranked if self._finder.reranks or shared in sided]
+        waiting = [shared for shared in found if self._finder.reranks or shared in sided]
         if deadline:
-            waiting.sort(key=lambda shared: -measure_doubt(ranked[shared].found))
+            waiting.sort(key=lambda shared: -measure_doubt(found[shared]))
         refined = 0
         for shared in waiting:
             if deadline and not deadline.allows_another():
                 break
-            ranked[shared] = self._refine(ranked[shared].found, sided=shared in sided)
+            found[shared] = self._refine(found[shared], sided=shared in sided)
             refined += 1
             report("reading", refined, len(waiting))
         rankings = []
         for query in queries:
-            candidates = ranked[self._share(query)]
-            doc_ids = self._collection.documents.read_ids(candidates.found.ordinals.tolist())
-            rankings.append(rank_candidates(query, candidates, doc_ids, self._stance_weight))
+            own = found[self._share(query)]
+            doc_ids = self._collection.documents.read_ids(own.ordinals.tolist())
+            rankings.append(rank_candidates(query, own, doc_ids, self._stance_weight))
         return BatchAnswer(rankings, refined, len(waiting))
 
     def _find_all(self, queries: Sequence[Query], report: Progress) -> dict[Query, Found]:
         """The candidates of all queries, those that have them in common once."""
         asked: dict[tuple[str, Stance], dict[Query, None]] = {}
         for query in queries:
-            asked.setdefault(self._finder.say(query), {})[self._share(query)] = None
+            asked.setdefault(self._finder.asked_of(query), {})[self._share(query)] = None
         found: dict[Query, Found] = {}
-        said = list(asked)
-        for start in range(0, len(said), QUERIES_AT_ONCE):
-            block = said[start : start + QUERIES_AT_ONCE]
+        distinct = list(asked)
+        for start in range(0, len(distinct), QUERIES_AT_ONCE):
+            block = distinct[start : start + QUERIES_AT_ONCE]
             for each, (claim, relevance) in zip(block, self._finder.measure(block), strict=True):
                 found |= {shared: self._finder.pick(shared, claim, relevance) for shared in asked[each]}
-            report("finding", start + len(block), len(said))
+            report("finding", start + len(block), len(distinct))
         return found
 
     def _share(self, query: Query) -> Query:
         """What the query has in common with others that have the same candidates."""
-        return replace(query, stance=self._finder.say(query)[1], query_id=None)
+        return replace(query, stance=self._finder.asked_of(query)[1], query_id=None)
 
     def search_both(self, query: Query) -> BothSides:
-        """The documents on each side and those of no clear side, ``query.top_k`` of each, whatever its stance."""
+        """The documents on each side and those of no clear side, ``query.top_k`` of each, whatever its stance.
+
+        They are candidates for all stances: an encoder that instructs by stance may find others for one of them.
+        """
         check_query(query)
         ((claim, relevance),) = self._finder.measure([(query.proposition, Stance.ALL)])
         sides: dict[Side | None, list[Hit]] = {Side.SUPPORTS: [], Side.REFUTES: [], None: []}
@@ -174,15 +179,19 @@ class Searcher:
         return score_hit(next(self._judge(found)), query.stance, self._stance_weight)
 
     def _judge_found(self, found: Found) -> list[Hit]:
-        """The candidates that are likely enough, read by the cross-encoder where there is one, as hits of the query."""
-        found = self._finder.rerank(found)
-        kept = found.probabilities >= found.query.min_relevance
-        return list(self._judge(found._replace(ordinals=found.ordinals[kept], probabilities=found.probabilities[kept])))
+        """The candidates that are likely enough, as hits of the query."""
+        return list(self._judge(self._read(found)))
 
-    def _refine(self, found: Found, *, sided: bool) -> Candidates:
-        """The candidates read by the cross-encoder, with their sides if some are asked for."""
-        found = self._finder.rerank(found)
-        return Candidates(found, [hit.sides for hit in self._judge(found)] if sided else None)
+    def _refine(self, found: Found, *, sided: bool) -> Found:
+        """The candidates that are likely enough, with their sides if some are asked for."""
+        read = self._read(found)
+        return read._replace(sides=[hit.sides for hit in self._judge(read)]) if sided else read
+
+    def _read(self, found: Found) -> Found:
+        """The candidates that are likely enough once the cross-encoder, where there is one, has read the first."""
+        read = self._finder.rerank(found)
+        kept = read.probabilities >= read.query.min_relevance
+        return read._replace(ordinals=read.ordinals[kept], probabilities=read.probabilities[kept])
 
     def _judge(self, found: Found) -> Iterator[Hit]:
         """The candidates as hits of the query, in their order."""
