@@ -14,11 +14,12 @@ from sicetnon.relevance import Ranker
 from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.forest import Forest
 from sicetnon.train.ranker import (
-    LEFT_OUT_TOGETHER,
+    FOLD_GROUPS,
     PENALTY,
     Described,
     RankerSettings,
     _read_tree,
+    _spread,
     calibrate_left_out,
     fit_curve,
     fit_ranker,
@@ -109,7 +110,7 @@ class TestFitting:
     def test_labels_of_a_fold_do_not_reach_its_scores(self) -> None:
         """Scores of a left-out fold stay the same bits whatever its labels and its features are for the others."""
         described = describe_at_random(told=1.0)
-        own = np.repeat(described.folds % LEFT_OUT_TOGETHER == 2, described.counts)
+        own = np.repeat(described.folds % FOLD_GROUPS == 2, described.counts)
         turned = described._replace(relevant=described.relevant ^ own)
         before, after = (fit_ranker(given, settings=SETTINGS)[1] for given in (described, turned))
         assert before[own].tobytes() == after[own].tobytes()
@@ -163,7 +164,7 @@ def test_curve_by_hand() -> None:
 def test_curve_of_other_folds() -> None:
     """Probabilities of a group of folds are by the curve of the others: here each says what the other's shares are."""
     relevant = np.array([True, False, False, False, True, True, True, False] * 2)
-    folds = np.array([0, 1, LEFT_OUT_TOGETHER, LEFT_OUT_TOGETHER + 1])
+    folds = np.array([0, 1, FOLD_GROUPS, FOLD_GROUPS + 1])
     described = Described(np.zeros((16, len(FEATURES))), relevant, np.full(4, 4), folds)
     scores = np.zeros(16)
     assert described.groups.tolist() == [0, 1, 0, 1]
@@ -258,6 +259,15 @@ class TestWeights:
         assert not fit_weights(features, np.array([True, False, True, False]), counts).any()
         features[0] = 2
         assert not fit_weights(features, np.zeros(4, np.bool_), counts).any()
+
+    def test_what_rounding_makes_differ(self) -> None:
+        """A number whose standard deviation is not 0 but for rounding is the same for all."""
+        same = np.full((3, len(FEATURES)), 0.1)
+        assert 0 < same[:, 0].std() < 1e-16
+        assert not fit_weights(same, np.array([True, False, False]), np.array([3])).any()
+        assert _spread(same[:, 0]) == 1
+        assert _spread(np.array([1.0, 3.0])) == 1
+        assert _spread(np.array([0.0, 4.0])) == 2
 
 
 def test_library_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,8 +24,9 @@ Floats = npt.NDArray[np.float64]
 Ints = npt.NDArray[np.int64]
 Flags = npt.NDArray[np.bool_]
 
-LEFT_OUT_TOGETHER = 5  # groups of folds: each costs growing all trees again
-PENALTY, ROUNDS = 1e-4, 300  # of the weights, on features of spread 1; of steps at most
+FOLD_GROUPS = 5  # left out one at a time: each costs growing all trees again
+PENALTY = 1e-4  # of the weights, on features of spread 1
+MOST_STEPS = 300
 CALIBRATION_PENALTY = 1e-6  # a curve of two numbers needs none; above 0 it has one minimum
 
 
@@ -44,7 +45,7 @@ class Described(NamedTuple):
     @property
     def groups(self) -> Ints:
         """The group of folds of each proposition, of which one at a time is left out: int64 [propositions]."""
-        return self.folds % LEFT_OUT_TOGETHER
+        return self.folds % FOLD_GROUPS
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,9 +75,9 @@ def fit_ranker(described: Described, *, settings: RankerSettings | None = None) 
 def score_left_out(
     described: Described, *, columns: Ints | None = None, settings: RankerSettings | None = None
 ) -> Floats:
-    """The scores of each proposition's candidates by a ranker that had not seen its fold: float64 [n].
+    """The scores of each proposition's candidates by a ranker that had not seen its group of folds: float64 [n].
 
-    ``columns``: the features that may be used, all if None. Folds are left out some at a time.
+    ``columns``: the features that may be used, all if None.
     """
     owners = np.repeat(described.groups, described.counts)
     left_out = np.zeros(len(owners))
@@ -114,12 +115,19 @@ def _fit(described: Described, chosen: Flags, columns: Ints | None, settings: Ra
     if columns is not None:  # the others are made to say nothing
         features = np.where(np.isin(np.arange(len(FEATURES)), columns), features, 0.0)
     forest = _grow(features, relevant, counts, settings)
-    spread = float(forest.predict(features).std())
-    forest = forest.scaled(1 / spread if spread > 0 else 1.0)
     weights = fit_weights(features, relevant, counts)
-    spread = float((features @ weights).std())
-    weights = weights / spread if spread > 0 else weights
-    return Ranker(forest, weights, slope=1.0, intercept=0.0, stance_weight=0.0)
+    return Ranker(
+        forest.scaled(1 / _spread(forest.predict(features))),
+        weights / _spread(features @ weights),
+        slope=1.0,
+        intercept=0.0,
+        stance_weight=0.0,
+    )
+
+
+def _spread(scores: Floats) -> float:
+    """The standard deviation; 1 of scores that are all the same, of which rounding would else make a tiny one."""
+    return float(scores.std()) if np.ptp(scores) > 0 else 1.0
 
 
 def fit_weights(features: Floats, relevant: Flags, counts: Ints) -> Floats:
@@ -132,27 +140,30 @@ def fit_weights(features: Floats, relevant: Flags, counts: Ints) -> Floats:
     lists = np.repeat(np.arange(len(counts)), counts)
     found = np.bincount(lists, relevant, minlength=len(counts))
     used = found[lists] > 0
-    spread = features[used].std(axis=0) if used.any() else np.zeros(features.shape[1])
-    differs = spread > 0
+    weights = np.zeros(features.shape[1])
+    if not used.any():
+        return weights
+    seen = features[used]
+    differs = np.ptp(seen, axis=0) > 0
     if not differs.any():
-        return np.zeros(features.shape[1])
-    inputs = (features[used][:, differs] - features[used][:, differs].mean(axis=0)) / spread[differs]
+        return weights
+    spread = seen.std(axis=0)[differs]
+    inputs = (seen[:, differs] - seen[:, differs].mean(axis=0)) / spread
     _, owners = np.unique(lists[used], return_inverse=True)
     starts = np.flatnonzero(np.diff(owners, prepend=-1))
     wanted = relevant[used] / found[lists[used]]
 
-    def lose(weights: Floats) -> tuple[float, Floats]:
-        scores = inputs @ weights
+    def lose(given: Floats) -> tuple[float, Floats]:
+        scores = inputs @ given
         scores -= np.maximum.reduceat(scores, starts)[owners]
         shares = np.exp(scores)
         sums = np.add.reduceat(shares, starts)[owners]
-        loss = -(wanted * (scores - np.log(sums))).sum() / len(starts) + PENALTY / 2 * (weights**2).sum()
-        slope = inputs.T @ (shares / sums - wanted) / len(starts) + PENALTY * weights
+        loss = -(wanted * (scores - np.log(sums))).sum() / len(starts) + PENALTY / 2 * (given**2).sum()
+        slope = inputs.T @ (shares / sums - wanted) / len(starts) + PENALTY * given
         return float(loss), slope
 
-    fitted = minimize(lose, np.zeros(int(differs.sum())), jac=True, method="L-BFGS-B", options={"maxiter": ROUNDS})
-    weights = np.zeros(features.shape[1])
-    weights[differs] = fitted.x / spread[differs]
+    fitted = minimize(lose, np.zeros(int(differs.sum())), jac=True, method="L-BFGS-B", options={"maxiter": MOST_STEPS})
+    weights[differs] = fitted.x / spread
     return weights
 
 
