@@ -211,7 +211,9 @@ def test_another_begins_as_one_ends(tmp_path: Path) -> None:
 def test_another_input(tmp_path: Path) -> None:
     """The work of other settings or documents is refused, and kept."""
     do(tmp_path / "w")
-    with pytest.raises(InputError, match=r"an unfinished training of other input; expected nothing.*another --out"):
+    with pytest.raises(
+        InputError, match=r"unfinished training of other input or settings; expected nothing.*another --out"
+    ):
         Work(tmp_path / "w", INPUT | {"settings": {"trees": 4}})
     do(tmp_path / "w", make=refuse)
 

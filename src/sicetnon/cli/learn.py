@@ -38,7 +38,8 @@ def train(
         str | None, typer.Option(metavar="TIME", help="How long it may take, such as 90m or 2h: tuning is cut to that.")
     ] = None,
     cross_encoder: Annotated[
-        bool, typer.Option("--cross-encoder", help="Tune one too, and keep it if it ranks the first candidates better.")
+        bool,
+        typer.Option("--cross-encoder", help="Tune a cross-encoder too; keep it if it ranks the first ten better."),
     ] = False,
     seed: Annotated[int, typer.Option(min=0, help="Another seed draws other batches and folds.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,

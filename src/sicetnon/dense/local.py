@@ -36,7 +36,10 @@ SAMPLES, SAMPLE_BYTES = 64, 65_536  # of a file, for the fingerprint
 
 
 class LocalEncoder:
-    """A sentence-transformers model from a directory on this machine."""
+    """A sentence-transformers model from a directory on this machine.
+
+    One that pools the last token has an instruction for each stance in place of its own prompt for queries.
+    """
 
     def __init__(self, path: Path, *, for_training: bool = False) -> None:
         """Load the model at ``path``; ``for_training`` keeps its weights in float32 on a GPU too.

@@ -1,7 +1,8 @@
 """How much a document is on point, whatever its side.
 
-Without labelled examples signals are summed (``fusion``); with them, a ranker that was fitted on them has the last word
-(``ranker``, told of each candidate what ``features`` makes of the ``signals``).
+Without labelled examples signals are summed (``fusion``). With them a ranker takes the place of the sum (``ranker``,
+told of each candidate what ``features`` makes of the ``signals``), and a cross-encoder, if one was kept, reads the
+ranker's first candidates once more (``reranker``).
 """
 
 from sicetnon.relevance.encoder import load_encoder_of

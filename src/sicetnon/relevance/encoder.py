@@ -22,6 +22,7 @@ def load_encoder_of(collection: Collection) -> Encoder:
 
     Raises:
         ModelError: it cannot be loaded, or another one has taken its place.
+        MissingExtra, InputError, EndpointError: as ``load_encoder``, of an index that names its encoder.
     """
     if collection.encoder == OWN:
         return load_own_encoder(*collection.read_encoder())

@@ -1,4 +1,4 @@
-"""A trained model directory: an encoder, a ranker and the labelled propositions they came from.
+"""A trained model directory: an encoder, a ranker, the labelled propositions they came from, perhaps a cross-encoder.
 
 ``train`` writes it, building an index uses it up: an index holds all that a search needs of it, save a
 sentence-transformers encoder, which it names.
@@ -81,7 +81,7 @@ class RetrievalModel:
 
     @property
     def reranker(self) -> tuple[bytes, str] | None:
-        """The ONNX model of the cross-encoder and its blend (JSON); None where it proved to add nothing."""
+        """The ONNX model of the cross-encoder and its blend (JSON); None where none was kept."""
         if not self._stored.has(RERANKER):
             return None
         with self._stored.naming_damage():

@@ -22,8 +22,8 @@ class Ranked(NamedTuple):
 class BatchAnswer(NamedTuple):
     """The ranking of each query in order, and how many lists of candidates a deadline left time to refine.
 
-    A list is ``refinable`` where there is a cross-encoder to read it or a side is asked for; ``refined`` counts those for
-    which that was done. Queries that have their candidates in common share a list.
+    A list is ``refinable`` where there is a cross-encoder to read it or a side is asked for, and ``refined`` once that
+    was done. Queries that have their candidates in common share a list.
     """
 
     rankings: list[Ranked]

@@ -1,4 +1,4 @@
-"""Labelled examples -> a stance model, with a report of how well it does on decisions left out of training."""
+"""Labelled examples -> models, with a report of how well they do on what was left out of training."""
 
 from sicetnon.train.stance import StanceReport, train_stance
 

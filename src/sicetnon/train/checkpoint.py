@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from sicetnon.train.optimizing import Tuned
+    from sicetnon.train.optimizing import Tunable
 
 SECONDS_BETWEEN = 60.0
 MOMENTS = ("exp_avg", "exp_avg_sq")  # what AdamW remembers of each parameter, beside the number of steps
@@ -25,7 +25,7 @@ class Checkpoint:
         self._seconds = seconds_between
         self._kept = time.monotonic()
 
-    def restore(self, tuned: Tuned, optimizer: Any) -> int:
+    def restore(self, model: Tunable, optimizer: Any) -> int:
         """Load what was kept, if anything; return how many steps were done."""
         if self._path is None or not self._path.exists():
             return 0
@@ -33,22 +33,22 @@ class Checkpoint:
 
         with safe_open(str(self._path), framework="pt", device="cpu") as kept:
             step = int(json.loads(kept.metadata()["step"]))
-            tuned.load_weights({name: kept.get_tensor(f"weight {name}") for name, _ in tuned.parameters})
+            model.load_weights({name: kept.get_tensor(f"weight {name}") for name, _ in model.parameters})
             known = set(kept.keys())
-            for name, parameter in tuned.parameters:
+            for name, parameter in model.parameters:
                 if f"step {name}" in known:
                     state = {moment: kept.get_tensor(f"{moment} {name}").to(parameter.device) for moment in MOMENTS}
                     optimizer.state[parameter] = state | {"step": kept.get_tensor(f"step {name}")}
         return step
 
-    def keep(self, step: int, tuned: Tuned, optimizer: Any) -> None:
+    def keep(self, step: int, model: Tunable, optimizer: Any) -> None:
         """Keep where the run stands, if the last time is long enough ago."""
         if self._path is None or time.monotonic() - self._kept < self._seconds:
             return
         from safetensors.torch import save_file
 
-        tensors = {f"weight {name}": parameter.detach().contiguous() for name, parameter in tuned.parameters}
-        for name, parameter in tuned.parameters:
+        tensors = {f"weight {name}": parameter.detach().contiguous() for name, parameter in model.parameters}
+        for name, parameter in model.parameters:
             state = optimizer.state.get(parameter)
             if not state:  # a part that no vector depends on
                 continue

@@ -8,6 +8,7 @@ import warnings
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sicetnon.dense.onnx_encoder import HIDDEN
 from sicetnon.errors import ModelError
 from sicetnon.relevance.reranker import SCORE
 from sicetnon.train.reranker import TunableReranker, pool
@@ -17,7 +18,6 @@ if TYPE_CHECKING:
     from torch import Tensor
 
 INPUTS = ("input_ids", "attention_mask", "token_type_ids")
-HIDDEN = "last_hidden_state"
 OPSET = 17
 PADDING = -1e9  # added to the attention to what is padding
 

@@ -15,7 +15,7 @@ WEIGHT_DECAY = 0.01
 CLIP = 1.0
 
 
-class Tuned(Protocol):
+class Tunable(Protocol):
     """A model whose weights are tuned."""
 
     @property
@@ -27,7 +27,7 @@ class Tuned(Protocol):
 
 
 def optimize(
-    tuned: Tuned,
+    model: Tunable,
     measure_loss: Callable[[int], Tensor],
     steps: int,
     *,
@@ -41,21 +41,21 @@ def optimize(
     """
     import torch
 
-    optimizer = torch.optim.AdamW(_group_parameters(tuned), lr=learning_rate)
-    for step in range(checkpoint.restore(tuned, optimizer), steps):
+    optimizer = torch.optim.AdamW(_group_parameters(model), lr=learning_rate)
+    for step in range(checkpoint.restore(model, optimizer), steps):
         done = step / steps
         for group in optimizer.param_groups:
             group["lr"] = learning_rate * (done / WARM_UP if done < WARM_UP else (1 - done) / (1 - WARM_UP))
         optimizer.zero_grad()
         measure_loss(step).backward()
-        torch.nn.utils.clip_grad_norm_([parameter for _, parameter in tuned.parameters], CLIP)
+        torch.nn.utils.clip_grad_norm_([parameter for _, parameter in model.parameters], CLIP)
         optimizer.step()
-        checkpoint.keep(step + 1, tuned, optimizer)
+        checkpoint.keep(step + 1, model, optimizer)
         progress(step + 1, steps)
 
 
-def _group_parameters(tuned: Tuned) -> list[dict[str, object]]:
+def _group_parameters(model: Tunable) -> list[dict[str, object]]:
     """Matrices decay, biases and normalisations do not."""
-    matrices = [parameter for _, parameter in tuned.parameters if parameter.ndim > 1]
-    others = [parameter for _, parameter in tuned.parameters if parameter.ndim <= 1]
+    matrices = [parameter for _, parameter in model.parameters if parameter.ndim > 1]
+    others = [parameter for _, parameter in model.parameters if parameter.ndim <= 1]
     return [{"params": matrices, "weight_decay": WEIGHT_DECAY}, {"params": others, "weight_decay": 0.0}]

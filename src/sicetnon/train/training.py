@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True, slots=True)
 class TrainingSettings:
-    """``base`` is the encoder to tune: "embedded" or a local sentence-transformers directory.
+    """How to train. ``base`` is the encoder to tune: "embedded" or a local sentence-transformers directory.
 
     ``budget`` is how many seconds the training may take; tuning is shortened to keep it, never lengthened. ``reranks``:
     whether a cross-encoder is tried.

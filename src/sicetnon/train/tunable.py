@@ -23,9 +23,7 @@ if TYPE_CHECKING:
 
 TEXTS_AT_ONCE = 32  # of like length: what is padded costs as much as what is said
 TEXTS_RECOMPUTED = 8  # at once, where gradients are computed of so few at a time
-LARGE = (
-    100_000_000  # weights; what a batch of a smaller model leaves fits on a GPU, and is quicker than computing it twice
-)
+LARGE = 100_000_000  # weights: what the gradients of a smaller model need fits on a GPU
 
 
 class TunableEncoder(LocalEncoder):
@@ -87,7 +85,7 @@ class TunableEncoder(LocalEncoder):
         return {name: parameter.detach().clone() for name, parameter in self.parameters}
 
     def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Put ``weights``, which ``weights`` gave, in place of the present ones."""
+        """Put these in place of the present weights."""
         import torch
 
         with torch.no_grad():

@@ -23,7 +23,7 @@ Arrays = dict[str, npt.NDArray[Any]]
 
 
 class Work:
-    """Results of finished steps, by name, in a folder that belongs to one training: same input, same settings.
+    """Results of finished steps, by name, in a folder that belongs to one training: same input, settings and version.
 
     It is locked until the end of the ``with`` block. Where that is reached without a finished step, nothing remains.
     """
@@ -60,7 +60,7 @@ class Work:
             (self.folder / UNFINISHED).replace(self.folder / ABOUT)
         elif found != digest:
             raise InputError(
-                f"{self.folder} holds an unfinished training of other input",
+                f"{self.folder} holds an unfinished training of other input or settings",
                 expected="nothing, or this training's own unfinished work",
                 remedy="remove it, or name another --out",
             )
