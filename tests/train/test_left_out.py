@@ -253,12 +253,16 @@ def test_what_is_read_is_of_other_folds(run: Run) -> None:
     """No proposition is read beside a candidate of one of its own fold, itself included, be it to learn or to score."""
     rerankers = run(EXAMPLES).rerankers
     fold_of = {known.proposition: fold for known, fold in zip(KNOWN, dealt.tolist(), strict=True)}
+    for half, reranker in enumerate(rerankers):  # nor one of the half that it scores beside what it learns from
+        own = [known.proposition for known, fold in zip(KNOWN, dealt.tolist(), strict=True) if fold % 2 == half]
+        texts = [text for example in reranker.examples for text, _ in (*example.relevant, *example.others)]
+        assert not any(other in text for text in texts for other in own)
     read = [pair for reranker in rerankers for pair in reranker.scored]
     read += [
         (example.proposition, text)
         for reranker in rerankers
         for example in reranker.examples
-        for text in (*example.relevant, *example.others)
+        for text, _ in (*example.relevant, *example.others)
     ]
     beside = []
     for proposition, text in read:

@@ -15,6 +15,7 @@ from tiny_models import needs_exact_torch
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.reranker import (
     PAIRS_AT_ONCE,
+    RatedText,
     RerankerSettings,
     RerankingExample,
     TunableReranker,
@@ -24,11 +25,18 @@ from sicetnon.train.reranker import (
 from sicetnon.train.tunable import TunableEncoder
 
 TOPICS = ["phone", "car", "flag", "fence", "school", "ship", "vote", "land"]
+
+
+def rate(*texts: str, odds: float = 0.0) -> tuple[RatedText, ...]:
+    """Texts of which the ranker thinks the same."""
+    return tuple(RatedText(text, odds) for text in texts)
+
+
 EXAMPLES = [
     RerankingExample(
         f"police may search a {topic}",
-        (f"the court held that a {topic} rule may not",),
-        tuple(f"the court held that a {topic} rule {end}" for end in ("police", "search", "a", "the")),
+        rate(f"the court held that a {topic} rule may not"),
+        rate(*(f"the court held that a {topic} rule {end}" for end in ("police", "search", "a", "the"))),
     )
     for topic in TOPICS
 ]
@@ -41,14 +49,14 @@ class Killed(Exception):
 
 def test_groups_by_hand() -> None:
     """A group is a text on point and as many others as are asked for, or as there are."""
-    examples = [RerankingExample("P", ("p",), ("a", "b")), RerankingExample("Q", ("q", "r"), tuple("abcdef"))]
+    examples = [
+        RerankingExample("P", rate("p"), rate("a", "b")),
+        RerankingExample("Q", rate("q", "r"), rate(*"abcdef")),
+    ]
     groups = _draw(examples, 0, RerankerSettings(groups=2, others=4))
-    assert sorted(group[0][0] for group in groups) == ["P", "Q"]
-    for group in groups:
-        (example,) = (each for each in examples if each.proposition == group[0][0])
-        assert {proposition for proposition, _ in group} == {example.proposition}
-        assert group[0][1] in example.relevant
-        others = [text for _, text in group[1:]]
+    assert sorted(example.proposition for example, _ in groups) == ["P", "Q"]
+    for example, (first, *others) in groups:
+        assert first in example.relevant
         assert len(set(others)) == len(others) == min(4, len(example.others))
         assert set(others) <= set(example.others)
 
@@ -56,9 +64,9 @@ def test_groups_by_hand() -> None:
 def test_an_epoch_sees_each_proposition_once() -> None:
     """Each step is drawn by the seed and its number alone."""
     settings = RerankerSettings(groups=4)
-    examples = [RerankingExample(f"P{n}", ("p",), tuple("abcdef")) for n in range(40)]
+    examples = [RerankingExample(f"P{n}", rate("p"), rate(*"abcdef")) for n in range(40)]
     drawn = [_draw(examples, step, settings) for step in range(10)]
-    seen = [group[0][0] for step in drawn for group in step]
+    seen = [example.proposition for step in drawn for example, _ in step]
     assert sorted(seen) == sorted(example.proposition for example in examples)
     assert _draw(examples, 7, settings) == drawn[7]
     assert _draw(examples, 10, settings) != drawn[0]
@@ -67,11 +75,11 @@ def test_an_epoch_sees_each_proposition_once() -> None:
 
 def test_first_others_are_likelier() -> None:
     """What the ranker put first is drawn most, in proportion to one over its place and one."""
-    example = RerankingExample("P", ("p", "q"), tuple("abcd"))
+    example = RerankingExample("P", rate("p", "q"), rate(*"abcd"))
     counts: Counter[str] = Counter()
     for step in range(3_000):
-        ((own, other),) = _draw([example], step, RerankerSettings(groups=1, others=1))
-        counts.update([own[1], other[1]])
+        ((_, drawn),) = _draw([example], step, RerankerSettings(groups=1, others=1))
+        counts.update(text for text, _ in drawn)
     likely = np.array([1 / 2, 1 / 3, 1 / 4, 1 / 5])
     found = np.array([counts[name] for name in "abcd"]) / 3_000
     assert found == pytest.approx(likely / likely.sum(), abs=0.04)
@@ -111,7 +119,7 @@ def rank_own(reranker: TunableReranker) -> list[int]:
     """At which place, from 0, each example's text on point stands among the example's texts."""
     places = []
     for example in EXAMPLES:
-        scores = reranker.score([(example.proposition, text) for text in (*example.relevant, *example.others)])
+        scores = reranker.score([(example.proposition, text) for text, _ in (*example.relevant, *example.others)])
         places.append(int((scores > scores[0]).sum()))
     return places
 
@@ -124,7 +132,8 @@ class TestScores:
     def test_order_and_company(self, bert: Path) -> None:
         """Scores come in the order of the pairs, more of them than fit at once, and are the same alone."""
         reranker = TunableReranker(TunableEncoder(bert), SETTINGS)
-        pairs = [(e.proposition, text) for e in EXAMPLES for text in (*e.relevant, *e.others, "a", "the " * 90)]
+        more = rate("a", "the " * 90)
+        pairs = [(e.proposition, text) for e in EXAMPLES for text, _ in (*e.relevant, *e.others, *more)]
         assert len(pairs) > PAIRS_AT_ONCE
         scores = reranker.score(pairs)
         assert scores.dtype == np.float64
@@ -209,11 +218,26 @@ class TestTuning:
 
     def test_examples_that_teach_nothing(self, bert: Path, tuned: TunableReranker) -> None:
         """One without a text on point or without another is passed over; where all are, nothing is tuned."""
-        empty = [RerankingExample("P", (), ("a",)), RerankingExample("Q", ("q",), ())]
+        empty = [RerankingExample("P", (), rate("a")), RerankingExample("Q", rate("q"), ())]
         assert same(tune(TunableEncoder(bert), examples=[*empty, *EXAMPLES, *empty]), tuned)
         encoder = TunableEncoder(bert)
         untuned = tune(encoder, examples=empty, progress=lambda *_: pytest.fail("tuned"))
         assert same(untuned, TunableReranker(encoder, SETTINGS))
+
+    def test_learns_what_the_ranker_gets_wrong(self, bert: Path) -> None:
+        """Where the ranker is sure and right, there is little to learn; where it is sure and wrong, much."""
+        encoder = TunableEncoder(bert)
+        moved = []
+        for odds in (20.0, -20.0):
+            rated = [
+                RerankingExample(proposition, rate(*(text for text, _ in relevant), odds=odds), others)
+                for proposition, relevant, others in EXAMPLES
+            ]
+            settings = replace(SETTINGS, epochs=1)
+            before, after = TunableReranker(encoder, settings), tune(encoder, settings=settings, examples=rated)
+            pairs = [(proposition, relevant[0].text) for proposition, relevant, _ in EXAMPLES]
+            moved.append(float((after.score(pairs) - before.score(pairs)).mean()))
+        assert moved[1] > 10 * abs(moved[0])
 
     @pytest.mark.parametrize(
         ("examples", "epochs", "steps"), [(8, 1.0, 2), (8, 0.0, 0), (2, 3.0, 3), (8, 0.5, 1), (6, 2.0, 3)]

@@ -16,7 +16,6 @@ from sicetnon.train import reranking
 from sicetnon.train.labelled import Labelled, LabelledQuery, list_queries
 from sicetnon.train.measuring import Candidates, rank_candidates
 from sicetnon.train.ranker import Described
-from sicetnon.train.reranker import RerankingExample
 from sicetnon.train.reranking import (
     OTHERS,
     Read,
@@ -88,18 +87,24 @@ def test_examples_by_hand() -> None:
     described = describe([True, False, False, True, False], [4, 1])
     read = make_read(labelled, [0, 1, 2, 1, 0], [NONE_KNOWN, NONE_KNOWN, NONE_KNOWN, 1, 0])
     ordered = [np.array([2, 3, 1, 0]), np.array([4])]
-    assert list_examples(described, ordered, read) == [
-        RerankingExample("P", ("Q second", "first"), ("third", "second")),
-        RerankingExample("Q", (), ("P first",)),
-    ]
+    probabilities = np.array([0.5, 0.75, 0.5, 0.2, 0.0])
+    (p, q) = list_examples(described, ordered, read, probabilities)
+    assert (p.proposition, q.proposition) == ("P", "Q")
+    assert [text for text, _ in p.relevant] == ["Q second", "first"]
+    assert [odds for _, odds in p.relevant] == pytest.approx([np.log(0.25), 0])
+    assert [text for text, _ in p.others] == ["third", "second"]
+    assert [odds for _, odds in p.others] == pytest.approx([0, np.log(3)])
+    assert q.relevant == ()
+    assert [text for text, _ in q.others] == ["P first"]
+    assert np.isfinite(q.others[0].odds)
 
 
 def test_others_are_not_too_many() -> None:
     """No more of the others are kept than steps draw from."""
     read = make_read([label("P", 0)], [0] * 40, [NONE_KNOWN] * 40)
     described = describe([number == 35 for number in range(40)], [40])
-    (example,) = list_examples(described, [np.arange(40)], read)
-    assert (example.relevant, example.others) == (("first",), ("first",) * OTHERS)
+    (example,) = list_examples(described, [np.arange(40)], read, np.full(40, 0.5))
+    assert (example.relevant, example.others) == ((("first", 0.0),), (("first", 0.0),) * OTHERS)
 
 
 def test_scored_by_hand(monkeypatch: pytest.MonkeyPatch) -> None:

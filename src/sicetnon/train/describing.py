@@ -43,13 +43,15 @@ class Seen(NamedTuple):
     """The candidates of all propositions, one proposition after the other, as they were found without it.
 
     ``sides`` float64 [candidates, 2] to support and to refute, NaN where not told; ``nearest`` what of each candidate a
-    cross-encoder reads.
+    cross-encoder reads. ``nearest_of_half`` int64 [candidates]: the nearest known proposition where those of the other
+    half are not known either.
     """
 
     described: Described
     candidates: Candidates
     sides: Floats
     nearest: Nearest
+    nearest_of_half: Ints
 
 
 def describe_all(training: Training, pairs: Sequence[TuningPair]) -> Seen:
@@ -115,6 +117,10 @@ def _describe_fold(training: Training, fold: int, passages: Vectors, vectors: Ve
     )
     means = mean_vectors(passages, np.diff(texts.starts, append=len(texts.passages)).tolist())
     sources = Sources(training.lexical, passages, texts.starts, means, memory)
+    of_half = training.halves[memory.propositions] == fold % HALVES
+    halved = sources._replace(
+        memory=memory._replace(propositions=memory.propositions[of_half], documents=memory.documents[of_half])
+    )
     features, relevant, chosen, nearest = [], [], [], []
     own = np.flatnonzero(left_out)
     for start in range(0, len(own), QUERIES_AT_ONCE):
@@ -127,13 +133,15 @@ def _describe_fold(training: Training, fold: int, passages: Vectors, vectors: Ve
             features.append(describe(joined, query, picked[query], candidates))
             relevant.append(np.isin(candidates, sorted(labelled[index].documents)))
             chosen.append(candidates)
-            nearest.append(np.stack(find_nearest(sources, vectors[index], candidates)))
+            passages_of, known = find_nearest(sources, vectors[index], candidates)
+            _, known_of_half = find_nearest(halved, vectors[index], candidates)
+            nearest.append(np.stack([passages_of, known, known_of_half], axis=1))
         training.progress(f"fold {fold + 1}", min(start + QUERIES_AT_ONCE, len(own)), len(own))
     return {
         "features": np.concatenate(features),
         "relevant": np.concatenate(relevant),
         "candidates": np.concatenate(chosen),
-        "nearest": np.concatenate(nearest, axis=1).T,  # [candidates, 2]
+        "nearest": np.concatenate(nearest),
         "counts": np.array([len(candidates) for candidates in chosen]),
         "propositions": own,
     }
@@ -188,9 +196,11 @@ def _join(halves: Sequence[Arrays], training: Training) -> Seen:
         np.array([len(own) for own in documents]),
         training.folds,
     )
+    nearest = np.concatenate([part["nearest"] for part in ordered]).T
     return Seen(
         described,
         Candidates(documents, training.lexical.tie_rank),
         np.concatenate([part["sides"] for part in ordered]),
-        Nearest(*np.concatenate([part["nearest"] for part in ordered]).T),
+        Nearest(*nearest[:2]),
+        nearest[2],
     )

@@ -2,8 +2,9 @@
 
 Of each proposition one text on point is to score above others that the ranker put near the top: cross-entropy over the
 scores of such a group (Gao, Dai and Callan 2021, "Rethink training of BERT rerankers in multi-stage retrieval
-pipeline", section 3). The candidates must come from an encoder and a ranker that had not seen the proposition: it
-would else learn from mistakes that are not made in use.
+pipeline", section 3), to which the ranker's log-odds are added: to be learned is what the ranker gets wrong. The
+candidates must come from an encoder and a ranker that had not seen the proposition: it would else learn from mistakes
+that are not made in use.
 """
 
 from __future__ import annotations
@@ -39,17 +40,24 @@ class RerankerSettings:
     epochs: float = 2.0
     groups: int = 16
     others: int = 4
-    learning_rate: float = 5e-5
-    layers: int = 6
+    learning_rate: float = 1e-4
+    layers: int = 3
     seed: int = 0
 
 
+class RatedText(NamedTuple):
+    """What is read of a candidate, and the ranker's log-odds of its being on point."""
+
+    text: str
+    odds: float
+
+
 class RerankingExample(NamedTuple):
-    """A proposition, texts on point for it, and texts that are not, the ranker's first among them first."""
+    """A proposition, candidates on point for it, and candidates that are not, the ranker's first among them first."""
 
     proposition: str
-    relevant: tuple[str, ...]
-    others: tuple[str, ...]
+    relevant: tuple[RatedText, ...]
+    others: tuple[RatedText, ...]
 
 
 class TunableReranker:
@@ -145,10 +153,11 @@ def tune_reranker(
 
     def measure_loss(step: int) -> Tensor:
         groups = _draw(usable, step, settings)
-        scores = reranker.rate([pair for group in groups for pair in group])
+        scores = reranker.rate([(example.proposition, text) for example, group in groups for text, _ in group])
+        scores = scores + torch.tensor([odds for _, group in groups for _, odds in group], device=scores.device)
         losses = [
             torch.nn.functional.cross_entropy(own[None], torch.zeros(1, dtype=torch.long, device=own.device))
-            for own in scores.split([len(group) for group in groups])
+            for own in scores.split([len(group) for _, group in groups])
         ]
         return torch.stack(losses).mean()
 
@@ -164,8 +173,10 @@ def tune_reranker(
     return reranker
 
 
-def _draw(examples: Sequence[RerankingExample], step: int, settings: RerankerSettings) -> list[list[Pair]]:
-    """One step's groups: of each proposition a text on point, then others, the first of them likelier than the last."""
+def _draw(
+    examples: Sequence[RerankingExample], step: int, settings: RerankerSettings
+) -> list[tuple[RerankingExample, list[RatedText]]]:
+    """One step's groups: of each proposition one on point, then others, the first of them likelier than the last."""
     per_epoch = max(1, len(examples) // settings.groups)
     epoch, place = divmod(step, per_epoch)
     order = np.random.default_rng([settings.seed, epoch]).permutation(len(examples)).tolist()
@@ -176,6 +187,6 @@ def _draw(examples: Sequence[RerankingExample], step: int, settings: RerankerSet
         likely = 1 / np.arange(2.0, len(example.others) + 2)
         size = min(settings.others, len(example.others))
         others = chance.choice(len(example.others), size=size, replace=False, p=likely / likely.sum()).tolist()
-        texts = [example.relevant[chance.integers(len(example.relevant))], *(example.others[other] for other in others)]
-        groups.append([(example.proposition, text) for text in texts])
+        relevant = example.relevant[chance.integers(len(example.relevant))]
+        groups.append((example, [relevant, *(example.others[other] for other in others)]))
     return groups

@@ -16,7 +16,7 @@ from sicetnon.train.labelled import Labelled, LabelledQuery, Texts, list_queries
 from sicetnon.train.logistic import fit_multinomial
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries
 from sicetnon.train.ranker import Described
-from sicetnon.train.reranker import RerankingExample, TunableReranker, tune_reranker
+from sicetnon.train.reranker import RatedText, RerankingExample, TunableReranker, tune_reranker
 from sicetnon.train.training import HALVES, Training
 from sicetnon.train.tunable import TunableEncoder
 from sicetnon.train.work import Arrays
@@ -55,38 +55,40 @@ class Tried(NamedTuple):
     queries: int
 
 
-def try_reranking(
-    training: Training, pairs: Sequence[TuningPair], seen: Seen, left_out: Floats, probabilities: Floats
-) -> Tried | None:
+def try_reranking(training: Training, pairs: Sequence[TuningPair], seen: Seen, probabilities: Floats) -> Tried | None:
     """Tune a cross-encoder on each half and see what it adds on the other; None where none is to be tried.
 
-    ``left_out`` and ``probabilities`` float64 [candidates]: the ranker's on what it had not seen.
+    ``probabilities`` float64 [candidates]: the ranker's of what it had not seen.
     """
     if not training.settings.reranks or not tune_half(training, pairs, 0).exports:
         return None
-    reranked = np.full(len(left_out), np.nan)
+    reranked = np.full(len(probabilities), np.nan)
     for half in range(HALVES):
         scored = training.work.once(
             f"reranked-{half}",
-            lambda half=half: _score_half(training, pairs, seen, left_out, half),  # type: ignore[misc]
+            lambda half=half: _score_half(training, pairs, seen, probabilities, half),  # type: ignore[misc]
         )
         reranked[scored["cells"]] = scored["scores"]
     queries = list_queries(training.labelled)
     return weigh_reranking(queries, seen.described, seen.candidates, probabilities, reranked, halves=training.halves)
 
 
-def tune_shipped(training: Training, encoder: TunableEncoder, seen: Seen, left_out: Floats) -> TunableReranker:
+def tune_shipped(training: Training, encoder: TunableEncoder, seen: Seen, probabilities: Floats) -> TunableReranker:
     """The cross-encoder that is shipped: tuned on all propositions."""
-    ordered = order_cells(seen.described, seen.candidates, left_out)
+    ordered = order_cells(seen.described, seen.candidates, probabilities)
     read = Read(training.texts, training.labelled, seen.nearest)
-    return _tune(training, "reranker", encoder, list_examples(seen.described, ordered, read))
+    return _tune(training, "reranker", encoder, list_examples(seen.described, ordered, read, probabilities))
 
 
-def _score_half(training: Training, pairs: Sequence[TuningPair], seen: Seen, left_out: Floats, half: int) -> Arrays:
+def _score_half(
+    training: Training, pairs: Sequence[TuningPair], seen: Seen, probabilities: Floats, half: int
+) -> Arrays:
     """The scores of the first candidates of some propositions of a half, by one that was tuned on the other half."""
-    ordered = order_cells(seen.described, seen.candidates, left_out)
+    ordered = order_cells(seen.described, seen.candidates, probabilities)
     read = Read(training.texts, training.labelled, seen.nearest)
-    examples = list_examples(seen.described, ordered, read)
+    # What is learned from holds no proposition of the half that is scored, nor stands one beside its document.
+    learned = read._replace(nearest=seen.nearest._replace(propositions=seen.nearest_of_half))
+    examples = list_examples(seen.described, ordered, learned, probabilities)
     others = [examples[index] for index in np.flatnonzero(training.halves != half).tolist()]
     name = f"reranker of half {half + 1}"
     reranker = _tune(training, name, tune_half(training, pairs, half), others)
@@ -123,18 +125,20 @@ def order_cells(described: Described, candidates: Candidates, scores: Floats) ->
     return ordered
 
 
-def list_examples(described: Described, ordered: Sequence[Ints], read: Read) -> list[RerankingExample]:
-    """What a cross-encoder learns from, proposition by proposition."""
+def list_examples(
+    described: Described, ordered: Sequence[Ints], read: Read, probabilities: Floats
+) -> list[RerankingExample]:
+    """What a cross-encoder learns from, proposition by proposition; ``probabilities`` float64 [candidates]."""
     examples = []
+    odds = Blend.log_odds(probabilities).tolist()
+
+    def rate(cells: Ints) -> tuple[RatedText, ...]:
+        return tuple(RatedText(read.of(cell), odds[cell]) for cell in cells.tolist())
+
     for known, cells in zip(read.labelled, ordered, strict=True):
         is_relevant = described.relevant[cells]
-        examples.append(
-            RerankingExample(
-                known.proposition,
-                tuple(read.of(cell) for cell in cells[is_relevant].tolist()),
-                tuple(read.of(cell) for cell in cells[~is_relevant][:OTHERS].tolist()),
-            )
-        )
+        relevant, others = rate(cells[is_relevant]), rate(cells[~is_relevant][:OTHERS])
+        examples.append(RerankingExample(known.proposition, relevant, others))
     return examples
 
 

@@ -100,9 +100,9 @@ def _train(training: Training, out: Path) -> RetrievalReport:
     queries = list_queries(labelled)
     probabilities = calibrate_left_out(described, left_out)
     weight, gain = weigh_stance(queries, described, candidates, probabilities, seen.sides)
-    tried = try_reranking(training, pairs, seen, left_out, probabilities)
+    tried = try_reranking(training, pairs, seen, probabilities)
     encoder = training.tune("encoder", pairs)
-    reranker = tune_shipped(training, encoder, seen, left_out) if tried and tried.gain.low > 0 else None
+    reranker = tune_shipped(training, encoder, seen, probabilities) if tried and tried.gain.low > 0 else None
     stance_model = fit_stance_model(encoder)
     made = make_report(
         labelled,
