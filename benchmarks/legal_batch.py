@@ -38,7 +38,7 @@ def main() -> None:
         output = Path(folder) / "results.jsonl"
         run = [str(CONTRACT / "run.sh"), "--index-dir", str(index_dir), "--queries", str(options.queries)]
         run += ["--output", str(output), "--top-k", "10"]
-        walls = [measure_wall(run) for _ in range(options.runs)]
+        walls = [measure_wall(run, {"SICETNON_DEADLINE": ""}) for _ in range(options.runs)]
         queries = read_queries(options.queries)
         figures |= {"queries": len(queries), "batch_s": round(statistics.median(walls), 2), "runs": options.runs}
         groups = {str(query.query_id): str(query.stance) for query in queries}

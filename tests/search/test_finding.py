@@ -47,8 +47,8 @@ def make_finder(collection: Collection, encoder: Any, *, reranks: bool = True) -
 def test_read_candidates(collection: Collection, cheap_encoder: Any) -> None:
     """The same candidates, best first, equal ones by document ID; those that were not read keep their probability."""
     finder = make_finder(collection, cheap_encoder)
-    ((claim, relevance),) = finder.measure([(ASKED, Stance.ALL)])
-    found = finder.pick(Query(proposition=ASKED), claim, relevance)
+    ((vector, relevance),) = finder.measure([(ASKED, Stance.ALL)])
+    found = finder.pick(Query(proposition=ASKED), vector, relevance)
     assert len(found.ordinals) == CANDIDATES
     assert (np.diff(found.probabilities) <= 0).all()
     for count in (0, 1, 3, RERANKED, CANDIDATES, CANDIDATES + 1):
@@ -66,11 +66,11 @@ def test_nothing_to_read(collection: Collection, cheap_encoder: Any) -> None:
     """No candidates stay none; without a cross-encoder candidates stay as they were."""
     finder, other = (make_finder(collection, cheap_encoder, reranks=reranks) for reranks in (True, False))
     assert (finder.reranks, other.reranks) == (True, False)
-    ((claim, relevance),) = finder.measure([(ASKED, Stance.ALL)])
-    nothing = finder.pick(Query(proposition=ASKED, filters=Filters(courts=("none",))), claim, relevance)
+    ((vector, relevance),) = finder.measure([(ASKED, Stance.ALL)])
+    nothing = finder.pick(Query(proposition=ASKED, filters=Filters(courts=("none",))), vector, relevance)
     assert len(nothing.ordinals) == 0
     assert finder.rerank(nothing) is nothing
-    found = other.pick(Query(proposition=ASKED), claim, relevance)
+    found = other.pick(Query(proposition=ASKED), vector, relevance)
     assert other.rerank(found) is found
 
 

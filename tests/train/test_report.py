@@ -11,8 +11,9 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.train import report
 from sicetnon.train.labelled import Labelled, list_queries
 from sicetnon.train.measuring import Candidates, Estimate
+from sicetnon.train.page import write_page
 from sicetnon.train.ranker import Described, RankerSettings
-from sicetnon.train.report import PARTS, CalibrationBin, _bin, _find_seen, make_report
+from sicetnon.train.report import PARTS, CalibrationBin, CrossEncoder, _bin, _find_seen, make_report
 from sicetnon.types import Stance
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
@@ -82,7 +83,7 @@ def test_by_hand(denied: list[set[str]]) -> None:
         settings=RankerSettings(),
         stance_weight=0.3,
         stance_gain=NOTHING,
-        reranking=None,
+        cross_encoder=CrossEncoder(2, 0.5, Estimate(0.01, -0.002, 0.02), kept=False),
         doubts=[],
         seconds=1.26,
     )
@@ -107,3 +108,7 @@ def test_by_hand(denied: list[set[str]]) -> None:
     errors = [abs(probabilities[left_out == value].mean() - relevant[left_out == value].mean()) for value in (1, 2, 3)]
     assert made.calibration_error == pytest.approx(np.mean(errors))
     assert (made.propositions, made.stance_weight, made.seconds) == (3, 0.3, 1.3)
+    assert made.cross_encoder is not None
+    page = write_page(made)
+    assert "a cross-encoder over the first candidates adds +0.010 (-0.002 to +0.020) to 0.500 on 2 queries" in page
+    assert "left out, since that may be luck" in page

@@ -234,9 +234,10 @@ class TestTraining:
         report = train(bert, tmp_path / "model", progress=lambda *step: told.append(step))
         assert not {"reranker.onnx", "reranker.json"} & list_files(tmp_path / "model")
         assert RetrievalModel.open(tmp_path / "model").reranker is None
-        assert report.ablation["the cross-encoder"].gain == NOTHING
+        assert report.cross_encoder is not None
+        assert (report.cross_encoder.gain, report.cross_encoder.kept) == (NOTHING, False)
         (page,) = tmp_path.glob("model/generation-*/report.html")
-        assert "the cross-encoder" in page.read_text()
+        assert "a cross-encoder over the first candidates adds" in page.read_text()
         own = [step for step in told if "reranker" in step[0]]
         for half, count in ((1, 30), (2, 30)):
             steps = round(2 * count / 8)
@@ -250,7 +251,7 @@ class TestTraining:
         told: list[str] = []
         report = train(bert, tmp_path / "model", reranks=False, progress=lambda name, *_: told.append(name))
         assert not any("reranker" in name for name in told)
-        assert "the cross-encoder" not in report.ablation
+        assert report.cross_encoder is None
         assert RetrievalModel.open(tmp_path / "model").fingerprint == RetrievalModel.open(finished).fingerprint
 
     @pytest.fixture(scope="class")
@@ -260,7 +261,8 @@ class TestTraining:
         with pytest.MonkeyPatch.context() as patch:
             say_gain(patch, SOMETHING)
             report = train(bert, out)
-        assert report.ablation["the cross-encoder"].gain == SOMETHING
+        assert report.cross_encoder is not None
+        assert (report.cross_encoder.gain, report.cross_encoder.kept) == (SOMETHING, True)
         return out
 
     def test_cross_encoder_to_answers(self, reading: Path, finished: Path, tmp_path: Path) -> None:
@@ -340,8 +342,11 @@ class TestTraining:
         No cross-encoder is made of one.
         """
         base = make_qwen3(tmp_path / "base", [document.text for document in DOCUMENTS])
-        report = train(base, tmp_path / "model")
-        assert "the cross-encoder" not in report.ablation
+        with pytest.raises(InputError, match="train this encoder without a cross-encoder"):
+            train(base, tmp_path / "model", reranks=True)
+        assert not list(tmp_path.glob("model*"))
+        report = train(base, tmp_path / "model", reranks=False)
+        assert report.cross_encoder is None
         model = RetrievalModel.open(tmp_path / "model")
         assert model.onnx is None
         build_index(DOCUMENTS, tmp_path / "index", model=model)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 import sys
-import time
 from datetime import date, datetime
 from enum import StrEnum
 from pathlib import Path
@@ -13,7 +12,7 @@ from typing import Annotated, Any
 import typer
 
 from sicetnon.cli.judge import Judge, JudgeOption, load_judge, tell_unreadable
-from sicetnon.cli.times import read_time
+from sicetnon.cli.times import measure_age, read_time
 from sicetnon.types import MIN_RELEVANCE, BothSides, Filters, Query, Ranking, Stance
 from sicetnon.wording import escape_unseen
 
@@ -112,8 +111,7 @@ def batch(
     from sicetnon.corpora import ResultRow, read_queries, write_results
     from sicetnon.search import Deadline, Searcher
 
-    # What the processor has worked is how long the program runs already, all but for waiting.
-    limit = None if deadline is None else Deadline(read_time(deadline, "--deadline"), spent=time.process_time())
+    limit = None if deadline is None else Deadline(read_time(deadline, "--deadline"), spent=measure_age())
     asked = read_queries(queries, top_k=top_k)
     judge = load_judge(stance_judge)
     searcher = Searcher.open(index_dir, judge=judge)

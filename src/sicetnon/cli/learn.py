@@ -53,6 +53,7 @@ def train(
     from sicetnon.corpora import read_documents, read_examples
     from sicetnon.train.contrastive import TuningSettings
     from sicetnon.train.ranker import RankerSettings
+    from sicetnon.train.report import word_cross_encoder
     from sicetnon.train.reranker import RerankerSettings
     from sicetnon.train.retrieval import train_retrieval
     from sicetnon.train.training import TrainingSettings
@@ -78,6 +79,8 @@ def train(
         typer.echo(f"{name:<16} nDCG@10 {held.ndcg:.3f}  R@100 {held.recall:.3f}  {held.queries:,} queries")
     for name, left in report.ablation.items():
         typer.echo(f"without {name:<22} {left.ndcg:.3f}: it adds {left.gain:+.3f}")
+    if report.cross_encoder:
+        typer.echo(word_cross_encoder(report.cross_encoder))
     typer.echo(
         f"the side counts with the exponent {report.stance_weight:g}: {report.stance_gain:+.3f} where one is asked; "
         f"{len(report.doubts)} labels doubted, see report.html"

@@ -10,6 +10,7 @@ import numpy.typing as npt
 
 from sicetnon.collection import Collection
 from sicetnon.dense import Encoder, encode_asked
+from sicetnon.dense.encoder import Vectors
 from sicetnon.relevance import Ranker, Relevance, Reranker, find_nearest, join_texts, measure_relevance
 from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED
 from sicetnon.relevance.signals import Sources
@@ -24,11 +25,12 @@ Floats = npt.NDArray[np.float64]
 class Found(NamedTuple):
     """The candidates of a query, the likeliest to be on point first.
 
-    ``ordinals`` int64 [n], ``probabilities`` float64 [n]; ``sides`` of each, None where they are not told.
+    ``ordinals`` int64 [n], ``probabilities`` float64 [n]; ``sides`` of each, None where they are not told. ``vector``
+    float32 [d] is that of the proposition, for all stances.
     """
 
     query: Query
-    claim: Claim
+    vector: Vectors
     ordinals: Ints
     probabilities: Floats
     sides: Sequence[SideProbabilities] | None = None
@@ -54,41 +56,44 @@ class Finder:
         """The proposition and the stance that the encoder is told; queries with both in common are measured once."""
         return query.proposition, query.stance if self._encoder.instructs_by_stance else Stance.ALL
 
-    def measure(self, asked: Sequence[tuple[str, Stance]]) -> list[tuple[Claim, Relevance]]:
-        """At most ``QUERIES_AT_ONCE`` propositions as read, each with how much every document is on point.
+    def measure(self, asked: Sequence[tuple[str, Stance]]) -> list[tuple[Vectors, Relevance]]:
+        """The vectors of at most ``QUERIES_AT_ONCE`` propositions, each with how much every document is on point.
 
-        Claims, and what known propositions are compared with, are encoded for all stances, as they were in training.
+        These vectors, with which known propositions are compared, are for all stances, as in training.
         """
         propositions = [proposition for proposition, _ in asked]
         plain = [(proposition, Stance.ALL) for proposition in propositions]
-        denials = [(negate(proposition), Stance.ALL) for proposition in propositions]
-        distinct = list(dict.fromkeys([*asked, *plain, *denials]))
+        distinct = list(dict.fromkeys([*asked, *plain]))
         vectors = dict(zip(distinct, encode_asked(self._encoder, distinct), strict=True))
-        own, unsided, denied = (np.stack([vectors[each] for each in some]) for some in (asked, plain, denials))
-        claims = map(Claim, map(read_statement, propositions), unsided, denied, propositions)
+        own, unsided = (np.stack([vectors[each] for each in some]) for some in (asked, plain))
         relevance = measure_relevance(self._collection, self._ranker, propositions, own, recalling=unsided)
-        return list(zip(claims, relevance, strict=True))
+        return list(zip(unsided, relevance, strict=True))
 
-    def pick(self, query: Query, claim: Claim, relevance: Relevance) -> Found:
+    def read_claims(self, propositions: Sequence[str], vectors: Sequence[Vectors]) -> list[Claim]:
+        """Propositions with their ``vectors`` as the stance model is given them."""
+        denials = self._encoder.encode_queries([negate(proposition) for proposition in propositions])
+        return list(map(Claim, map(read_statement, propositions), vectors, denials, propositions))
+
+    def pick(self, query: Query, vector: Vectors, relevance: Relevance) -> Found:
         """The likeliest documents that pass the query's filters, as the ranker has them."""
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
         ordinals = relevance.pick(allowed, max(CANDIDATES, query.top_k))
-        return Found(query, claim, ordinals, relevance.probability(ordinals))
+        return Found(query, vector, ordinals, relevance.probability(ordinals))
 
     def rerank(self, found: Found, *, count: int = RERANKED) -> Found:
         """The same after the cross-encoder has read the first ``count``; as it was where there is none."""
         if self._reranker is None or not len(found.ordinals):
             return found
-        texts = self._show(found.claim, found.ordinals[:count])
-        read = self._reranker.probability(found.probabilities[: len(texts)], found.claim.text, texts)
+        texts = self._show(found.vector, found.ordinals[:count])
+        read = self._reranker.probability(found.probabilities[: len(texts)], found.query.proposition, texts)
         probabilities = np.concatenate([read, found.probabilities[len(texts) :]])
         order = np.lexsort((self._collection.lexical.tie_rank[found.ordinals], -probabilities))
         return found._replace(ordinals=found.ordinals[order], probabilities=probabilities[order])
 
-    def _show(self, claim: Claim, ordinals: Ints) -> list[str]:
+    def _show(self, vector: Vectors, ordinals: Ints) -> list[str]:
         """What the cross-encoder reads of each document: what is nearest to the proposition."""
         collection = self._collection
-        nearest = find_nearest(Sources.of(collection), claim.vector, ordinals)
+        nearest = find_nearest(Sources.of(collection), vector, ordinals)
         documents = collection.documents.read(ordinals.tolist())
         passages = [
             collection.passages.span(row).of(document.text)

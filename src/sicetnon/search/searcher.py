@@ -12,14 +12,15 @@ import numpy as np
 
 from sicetnon.collection import Collection
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder
+from sicetnon.dense.encoder import Vectors
 from sicetnon.errors import InputError, ModelError
-from sicetnon.relevance import Ranker, Reranker, load_encoder_of
+from sicetnon.relevance import Ranker, Relevance, Reranker, load_encoder_of
 from sicetnon.search.batch import BatchAnswer, measure_doubt, rank_candidates
 from sicetnon.search.checking import check_query
 from sicetnon.search.deadline import Deadline
 from sicetnon.search.finding import Finder, Found
 from sicetnon.search.scoring import best_hits, make_hit, score_hit
-from sicetnon.stance import Reading, StanceJudge, StanceModel, tell_side
+from sicetnon.stance import Claim, Reading, StanceJudge, StanceModel, tell_side
 from sicetnon.types import BothSides, Document, Hit, Query, Ranking, Side, Stance
 
 STANCE_WEIGHT = 0.2  # the exponent of the asked side's probability: it decides between documents about as much on point
@@ -80,12 +81,13 @@ class Searcher:
         for start in range(0, len(groups), QUERIES_AT_ONCE):
             block = groups[start : start + QUERIES_AT_ONCE]
             measured = self._finder.measure([asked for asked, _ in block])
-            for (_, group), (claim, relevance) in zip(block, measured, strict=True):
+            claims = self._finder.read_claims([said for (said, _), _ in block], [vector for vector, _ in measured])
+            for (_, group), (vector, relevance), claim in zip(block, measured, claims, strict=True):
                 judged: dict[Query, list[Hit]] = {}
                 for query in group:
                     shared = self._share(query)
                     if shared not in judged:
-                        judged[shared] = self._judge_found(self._finder.pick(shared, claim, relevance))
+                        judged[shared] = self._judge_found(self._finder.pick(shared, vector, relevance), claim)
                     hits = best_hits(judged[shared], query.stance, query.top_k, self._stance_weight)
                     yield Ranking(query=query, hits=hits)
 
@@ -130,8 +132,8 @@ class Searcher:
         distinct = list(asked)
         for start in range(0, len(distinct), QUERIES_AT_ONCE):
             block = distinct[start : start + QUERIES_AT_ONCE]
-            for each, (claim, relevance) in zip(block, self._finder.measure(block), strict=True):
-                found |= {shared: self._finder.pick(shared, claim, relevance) for shared in asked[each]}
+            for each, (vector, relevance) in zip(block, self._finder.measure(block), strict=True):
+                found |= {shared: self._finder.pick(shared, vector, relevance) for shared in asked[each]}
             report("finding", start + len(block), len(distinct))
         return found
 
@@ -145,9 +147,9 @@ class Searcher:
         They are candidates for all stances: an encoder that instructs by stance may find others for one of them.
         """
         check_query(query)
-        ((claim, relevance),) = self._finder.measure([(query.proposition, Stance.ALL)])
+        vector, relevance, claim = self._measure(query.proposition)
         sides: dict[Side | None, list[Hit]] = {Side.SUPPORTS: [], Side.REFUTES: [], None: []}
-        for hit in self._judge_found(self._finder.pick(query, claim, relevance)):
+        for hit in self._judge_found(self._finder.pick(query, vector, relevance), claim):
             sides[tell_side(hit.sides)].append(hit)
         return BothSides(
             query=query,
@@ -173,19 +175,28 @@ class Searcher:
         ordinal = self._collection.documents.find(doc_id)
         if ordinal is None:
             raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
-        ((claim, relevance),) = self._finder.measure([(query.proposition, Stance.ALL)])
+        vector, relevance, claim = self._measure(query.proposition)
         ordinals = np.array([ordinal])
-        found = self._finder.rerank(Found(query, claim, ordinals, relevance.probability(ordinals)))
-        return score_hit(next(self._judge(found)), query.stance, self._stance_weight)
+        found = self._finder.rerank(Found(query, vector, ordinals, relevance.probability(ordinals)))
+        return score_hit(next(self._judge(found, claim)), query.stance, self._stance_weight)
 
-    def _judge_found(self, found: Found) -> list[Hit]:
+    def _measure(self, proposition: str) -> tuple[Vectors, Relevance, Claim]:
+        """A proposition for all stances: its vector, how much every document is on point, and how it is judged."""
+        ((vector, relevance),) = self._finder.measure([(proposition, Stance.ALL)])
+        (claim,) = self._finder.read_claims([proposition], [vector])
+        return vector, relevance, claim
+
+    def _judge_found(self, found: Found, claim: Claim) -> list[Hit]:
         """The candidates that are likely enough, as hits of the query."""
-        return list(self._judge(self._read(found)))
+        return list(self._judge(self._read(found), claim))
 
     def _refine(self, found: Found, *, sided: bool) -> Found:
         """The candidates that are likely enough, with their sides if some are asked for."""
         read = self._read(found)
-        return read._replace(sides=[hit.sides for hit in self._judge(read)]) if sided else read
+        if not sided:
+            return read
+        (claim,) = self._finder.read_claims([read.query.proposition], [read.vector])
+        return read._replace(sides=[hit.sides for hit in self._judge(read, claim)])
 
     def _read(self, found: Found) -> Found:
         """The candidates that are likely enough once the cross-encoder, where there is one, has read the first."""
@@ -193,8 +204,8 @@ class Searcher:
         kept = read.probabilities >= read.query.min_relevance
         return read._replace(ordinals=read.ordinals[kept], probabilities=read.probabilities[kept])
 
-    def _judge(self, found: Found) -> Iterator[Hit]:
-        """The candidates as hits of the query, in their order."""
+    def _judge(self, found: Found, claim: Claim) -> Iterator[Hit]:
+        """The candidates as hits of the query, in their order; ``claim`` is its proposition."""
         documents = self._collection.documents.read(found.ordinals.tolist())
         sentences = self._collection.sentences
         spans = [sentences.spans(ordinal) for ordinal in found.ordinals.tolist()]
@@ -202,7 +213,7 @@ class Searcher:
             Reading([span.of(document.text) for span in own], sentences.vectors[sentences.rows(ordinal)])
             for document, ordinal, own in zip(documents, found.ordinals.tolist(), spans, strict=True)
         ]
-        verdicts = self._stance.judge_all(found.claim, readings)
+        verdicts = self._stance.judge_all(claim, readings)
         for document, probability, verdict, own in zip(
             documents, found.probabilities.tolist(), verdicts, spans, strict=True
         ):

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from sicetnon.train.measuring import Estimate
-from sicetnon.train.report import CalibrationBin, RetrievalReport
+from sicetnon.train.report import CalibrationBin, RetrievalReport, word_cross_encoder
 
 STYLE = """
 :root { color-scheme: light dark; --line: light-dark(#1d4e89, #8ab8ee); --soft: light-dark(#c9d6e6, #3a4a5e); }
@@ -42,6 +42,7 @@ Intervals hold the mean with a chance of 95 in 100, by resampling propositions. 
 <h2>What each part adds</h2>
 {_plot_estimates("gain in nDCG at 10", gains, *_reach([gain for _, gain in gains]))}
 {_table(("without", "nDCG@10", "it adds"), left_out)}
+{_tell_cross_encoder(report)}
 <h2>Calibration</h2>
 <p>Of documents said to be on point with a probability, the share that is; by curves fitted on other propositions.
 Expected calibration error {report.calibration_error:.3f}.</p>
@@ -54,6 +55,12 @@ the stance model doubts, the surest first:</p>
 {_table(("proposition", "labelled", "document", "probability of the other side"), doubts)}
 </body></html>
 """
+
+
+def _tell_cross_encoder(report: RetrievalReport) -> str:
+    if report.cross_encoder is None:
+        return ""
+    return f"<p>Beside the ranker, {word_cross_encoder(report.cross_encoder)}.</p>"
 
 
 def _table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

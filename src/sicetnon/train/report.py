@@ -12,12 +12,10 @@ from sicetnon.relevance.features import FEATURES
 from sicetnon.train.labelled import Labelled, LabelledQuery
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries, rank_candidates
 from sicetnon.train.ranker import Described, RankerSettings, score_left_out
-from sicetnon.train.reranking import Tried
 from sicetnon.train.sides import Doubt
 from sicetnon.types import Stance
 
 DEEP = 100
-CROSS_ENCODER = "the cross-encoder"
 BINS = 10
 # What is taken away to see what it adds: the features that begin so.
 PARTS = {
@@ -58,6 +56,19 @@ class CalibrationBin:
 
 
 @dataclass(frozen=True, slots=True)
+class CrossEncoder:
+    """What one gained on some of the labelled queries, as many as ``queries``, and whether it was kept.
+
+    ``ndcg`` is the nDCG@10 of these queries by the ranker alone.
+    """
+
+    queries: int
+    ndcg: float
+    gain: Estimate
+    kept: bool
+
+
+@dataclass(frozen=True, slots=True)
 class RetrievalReport:
     """Figures on propositions that neither the encoder nor the memory nor the ranker had seen.
 
@@ -65,6 +76,7 @@ class RetrievalReport:
     none ("unseen"). ``calibration_error`` is the expected calibration error over ``BINS`` bins of equal width, of
     probabilities by curves fitted on other propositions. ``stance_weight`` is the exponent of the side in the model,
     ``stance_gain`` what the side adds where one is asked, with exponents that were chosen on other propositions.
+    ``cross_encoder``: None where none was tried; all other figures are those of the ranker alone.
     """
 
     propositions: int
@@ -74,8 +86,18 @@ class RetrievalReport:
     calibration_error: float
     stance_weight: float
     stance_gain: Estimate
+    cross_encoder: CrossEncoder | None
     doubts: list[Doubt]
     seconds: float
+
+
+def word_cross_encoder(tried: CrossEncoder) -> str:
+    """What a reader is told of a cross-encoder that was tried."""
+    fate = "kept" if tried.kept else "left out, since that may be luck"
+    return (
+        f"a cross-encoder over the first candidates adds {tried.gain:+.3f} to {tried.ndcg:.3f} on {tried.queries:,} "
+        f"queries: {fate}"
+    )
 
 
 def make_report(
@@ -89,14 +111,14 @@ def make_report(
     settings: RankerSettings,
     stance_weight: float,
     stance_gain: Estimate,
-    reranking: Tried | None,
+    cross_encoder: CrossEncoder | None,
     doubts: list[Doubt],
     seconds: float,
 ) -> RetrievalReport:
     """Measure the left-out scores, and those of rankers that are denied a part each.
 
     ``queries`` are those of ``labelled``; ``left_out`` float64 [candidates]: the scores; ``probabilities`` as many:
-    what was made of them, as ``calibrate_left_out`` does. ``reranking``: what a cross-encoder added, if one was tried.
+    what was made of them, as ``calibrate_left_out`` does.
     """
     best = rank_candidates(described, candidates, left_out, DEEP)
     found = [len(query.relevant & set(best[query.proposition])) for query in queries]
@@ -120,8 +142,6 @@ def make_report(
     for name, scores in others.items():
         without = measure_queries(queries, described, candidates, scores)
         ablation[name] = Ablation(float(without.mean()), estimate(values - without, owners))
-    if reranking:
-        ablation[CROSS_ENCODER] = Ablation(reranking.without, reranking.gain)
     bins = _bin(probabilities, described.relevant)
     weights = np.array([held.candidates for held in bins]) / len(left_out)
     errors = np.array([abs(held.probability - held.relevant) for held in bins])
@@ -133,6 +153,7 @@ def make_report(
         calibration_error=float(weights @ errors),
         stance_weight=stance_weight,
         stance_gain=stance_gain,
+        cross_encoder=cross_encoder,
         doubts=doubts,
         seconds=round(seconds, 1),
     )

@@ -60,7 +60,7 @@ def try_reranking(training: Training, pairs: Sequence[TuningPair], seen: Seen, p
 
     ``probabilities`` float64 [candidates]: the ranker's of what it had not seen.
     """
-    if not training.settings.reranks or not tune_half(training, pairs, 0).exports:
+    if not training.settings.reranks:
         return None
     reranked = np.full(len(probabilities), np.nan)
     for half in range(HALVES):

@@ -23,7 +23,7 @@ from sicetnon.errors import InputError
 from sicetnon.relevance import KnownProposition, write_model
 from sicetnon.relevance.model import BLEND, ENCODER, KIND, LOCAL, RERANKER, STANCE_MODEL, TOKENIZER
 from sicetnon.storage import DirectoryWriter
-from sicetnon.train.contrastive import TuningPair, TuningSettings, mine_pairs
+from sicetnon.train.contrastive import TuningPair, mine_pairs
 from sicetnon.train.describing import build_lexical, describe_all
 from sicetnon.train.export import export_onnx, export_reranker
 from sicetnon.train.labelled import (
@@ -37,7 +37,7 @@ from sicetnon.train.labelled import (
 )
 from sicetnon.train.page import write_page
 from sicetnon.train.ranker import calibrate_left_out, fit_ranker
-from sicetnon.train.report import RetrievalReport, make_report
+from sicetnon.train.report import CrossEncoder, RetrievalReport, make_report
 from sicetnon.train.reranking import try_reranking, tune_shipped
 from sicetnon.train.sides import find_doubts, fit_stance_model, weigh_stance
 from sicetnon.train.training import MEMORY_FOLDS, Progress, Training, TrainingSettings
@@ -48,6 +48,7 @@ from sicetnon.types import Document, Example
 # What a training costs, as measured: tuning on a pair takes as long as encoding so many passages, all passages are
 # encoded once for each half and once before, and the ranker and its report are as long as another time or two.
 PAIR_COST, ENCODINGS, EPOCH_STEP = 11.0, 5.0, 0.25
+GROUP_COST = 11.0  # what a cross-encoder reads in a step of one proposition
 SPENT = 0.9  # of a budget
 
 
@@ -65,7 +66,8 @@ def train_retrieval(
     beside ``out`` until then.
 
     Raises:
-        InputError: nothing to train on, or the work of another training lies there.
+        InputError: nothing to train on, a cross-encoder that this encoder cannot become, or the work of another
+            training lies there.
         IndexLocked: another training to ``out`` is under way.
         MissingExtra: what the extra "train" brings is not installed.
     """
@@ -82,6 +84,12 @@ def train_retrieval(
             expected=f"at least {MEMORY_FOLDS}, and hundreds for a model of use",
             remedy="label more",
         )
+    if settings.reranks and not TunableEncoder(find_base(settings.base)).exports:
+        raise InputError(
+            f"a cross-encoder beside {settings.base}",
+            expected="one that starts from a BERT with the mean over its tokens, such as the embedded encoder",
+            remedy="train this encoder without a cross-encoder",
+        )
     with Work(out.with_name(f"{out.name}.training"), _describe_training(texts, labelled, settings)) as work:
         lexical = build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
         folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
@@ -92,8 +100,8 @@ def _train(training: Training, out: Path) -> RetrievalReport:
     """Train and write the model; remove the work that led there."""
     texts, labelled, work, settings = training.texts, training.labelled, training.work, training.settings
     pairs, encoding_seconds = _mine(training)
-    tuning = _fit_budget(settings, len(pairs), len(texts.passages), encoding_seconds)
-    training = training._replace(settings=replace(settings, tuning=tuning))
+    settings = _fit_budget(settings, len(pairs), len(texts.passages), encoding_seconds)
+    training = training._replace(settings=settings)
     seen = describe_all(training, pairs)
     described, candidates = seen.described, seen.candidates
     ranker, left_out = fit_ranker(described, settings=settings.ranker)
@@ -114,7 +122,9 @@ def _train(training: Training, out: Path) -> RetrievalReport:
         settings=settings.ranker,
         stance_weight=weight,
         stance_gain=gain,
-        reranking=tried,
+        cross_encoder=None if tried is None else CrossEncoder(
+            tried.queries, tried.without, tried.gain, kept=reranker is not None
+        ),
         doubts=find_doubts(queries, described, candidates, seen.sides, texts.doc_ids),
         seconds=work.seconds,
     )
@@ -179,18 +189,21 @@ def _mine(training: Training) -> tuple[list[TuningPair], float]:
     return pairs, float(before["seconds"])
 
 
-def _fit_budget(settings: TrainingSettings, pairs: int, passages: int, encoding_seconds: float) -> TuningSettings:
-    """The tuning that the budget leaves time for, judged by how long encoding all passages took.
+def _fit_budget(settings: TrainingSettings, pairs: int, passages: int, encoding_seconds: float) -> TrainingSettings:
+    """The settings that the budget leaves time for, judged by how long encoding all passages took.
 
-    Each pair is tuned on twice an epoch: for its half and for the encoder that is shipped.
+    What is tuned is tuned twice: on the halves and on all. A cross-encoder is given up where it leaves no epoch of
+    tuning the encoder, which gains more.
     """
-    tuning = settings.tuning
     if settings.budget is None:
-        return tuning
-    left = SPENT * settings.budget - ENCODINGS * encoding_seconds
-    an_epoch = 2 * pairs * PAIR_COST * encoding_seconds / passages
-    epochs = math.floor(max(left, 0) / an_epoch / EPOCH_STEP) * EPOCH_STEP
-    return replace(tuning, epochs=min(epochs, tuning.epochs))
+        return settings
+    tuning, a_passage = settings.tuning, encoding_seconds / passages
+    left = max(SPENT * settings.budget - ENCODINGS * encoding_seconds, 0)
+    an_epoch = 2 * pairs * PAIR_COST * a_passage
+    reading = 2 * pairs * GROUP_COST * a_passage * settings.reranker.epochs
+    reranks = settings.reranks and left - reading >= min(tuning.epochs, 1) * an_epoch
+    epochs = math.floor((left - reading * reranks) / an_epoch / EPOCH_STEP) * EPOCH_STEP
+    return replace(settings, tuning=replace(tuning, epochs=min(epochs, tuning.epochs)), reranks=reranks)
 
 
 def _save_encoder(encoder: TunableEncoder, writer: DirectoryWriter) -> None:
