@@ -116,13 +116,8 @@ def _fit(described: Described, chosen: Flags, columns: Ints | None, settings: Ra
         features = np.where(np.isin(np.arange(len(FEATURES)), columns), features, 0.0)
     forest = _grow(features, relevant, counts, settings)
     weights = fit_weights(features, relevant, counts)
-    return Ranker(
-        forest.scaled(1 / _spread(forest.predict(features))),
-        weights / _spread(features @ weights),
-        slope=1.0,
-        intercept=0.0,
-        stance_weight=0.0,
-    )
+    weights = weights / _spread(features @ weights)
+    return Ranker(forest, weights, slope=1.0, intercept=0.0, stance_weight=0.0)
 
 
 def _spread(scores: Floats) -> float:
@@ -168,6 +163,7 @@ def fit_weights(features: Floats, relevant: Flags, counts: Ints) -> Floats:
 
 
 def _grow(features: Floats, relevant: Flags, counts: Ints, settings: RankerSettings) -> Forest:
+    """Trees whose scores of these candidates have a spread of 1."""
     try:
         import lightgbm
     except ImportError as error:
@@ -190,7 +186,8 @@ def _grow(features: Floats, relevant: Flags, counts: Ints, settings: RankerSetti
     }
     booster = lightgbm.train(parameters, data, settings.trees)
     trees = [_read_tree(tree["tree_structure"]) for tree in booster.dump_model()["tree_info"]]
-    return Forest(trees, feature_count=len(FEATURES))
+    # The library is asked for these scores: it has the bins at hand, and is many times quicker than our own trees.
+    return Forest(trees, feature_count=len(FEATURES)).scaled(1 / _spread(np.asarray(booster.predict(features))))
 
 
 def _read_tree(root: Mapping[str, Any]) -> dict[str, list[Any]]:
