@@ -5,15 +5,15 @@
 C is the corpus, each DIR holds queries.jsonl and ground_truth.jsonl. Trains by the contract's train.sh unless MODEL is
 there already, builds, and answers the dev queries as an evaluator would. "seen" are the queries one of whose documents
 a training query names, "unseen" the others. The batch is timed over all dev queries, which are to be answered within
-55 s, and over the first 311, within 18 s. "train_s", what was measured out of fold, and what each part adds are those of
-the model's report.
+55 s, and over the first 311, within 18 s. "train_s", what was measured out of fold, and what each part adds are
+those of the model's report.
 """
 
 from __future__ import annotations
 
 import argparse
-import json
 import itertools
+import json
 import tempfile
 from pathlib import Path
 
