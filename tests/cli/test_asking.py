@@ -209,11 +209,11 @@ class TestBatch:
         write_jsonl: WriteRows,
         monkeypatch: pytest.MonkeyPatch,
     ) -> None:
-        """What the processor has worked before the first query is counted in."""
+        """What has passed since the program began is counted in."""
         queries = write_jsonl("q.jsonl", self.queries)
         arguments = ["batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r.jsonl", "--deadline", "1h"]
-        for worked, expected in ((0.0, False), (3_600.0, True)):
-            monkeypatch.setattr("time.process_time", lambda worked=worked: worked)
+        for age, expected in ((0.0, False), (3_600.0, True)):
+            monkeypatch.setattr("sicetnon.cli.ask.measure_age", lambda age=age: age)
             assert run_cli(*arguments).err.startswith("time was up: ") == expected
 
     @pytest.mark.parametrize("text", ["soon", "18", "-1s"])

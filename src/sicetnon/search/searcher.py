@@ -81,13 +81,15 @@ class Searcher:
         for start in range(0, len(groups), QUERIES_AT_ONCE):
             block = groups[start : start + QUERIES_AT_ONCE]
             measured = self._finder.measure([asked for asked, _ in block])
-            claims = self._finder.read_claims([said for (said, _), _ in block], [vector for vector, _ in measured])
-            for (_, group), (vector, relevance), claim in zip(block, measured, claims, strict=True):
+            vectors = {said: vector for ((said, _), _), (vector, _) in zip(block, measured, strict=True)}
+            read = self._finder.read_claims(list(vectors), list(vectors.values()))
+            claims = dict(zip(vectors, read, strict=True))
+            for ((said, _), group), (vector, relevance) in zip(block, measured, strict=True):
                 judged: dict[Query, list[Hit]] = {}
                 for query in group:
                     shared = self._share(query)
                     if shared not in judged:
-                        judged[shared] = self._judge_found(self._finder.pick(shared, vector, relevance), claim)
+                        judged[shared] = self._judge_found(self._finder.pick(shared, vector, relevance), claims[said])
                     hits = best_hits(judged[shared], query.stance, query.top_k, self._stance_weight)
                     yield Ranking(query=query, hits=hits)
 

@@ -122,9 +122,9 @@ def _train(training: Training, out: Path) -> RetrievalReport:
         settings=settings.ranker,
         stance_weight=weight,
         stance_gain=gain,
-        cross_encoder=None if tried is None else CrossEncoder(
-            tried.queries, tried.without, tried.gain, kept=reranker is not None
-        ),
+        cross_encoder=None
+        if tried is None
+        else CrossEncoder(tried.queries, tried.without, tried.gain, kept=reranker is not None),
         doubts=find_doubts(queries, described, candidates, seen.sides, texts.doc_ids),
         seconds=work.seconds,
     )
