@@ -153,6 +153,11 @@ class TestBatch:
         {"query_id": "q3", "claim": "Fences must be removed.", "stance": "all"},
     )
 
+    @pytest.fixture
+    def sides_count(self, monkeypatch: pytest.MonkeyPatch) -> None:
+        """Have the side that is asked for count, so that there is something to judge."""
+        monkeypatch.setattr("sicetnon.search.searcher.STANCE_WEIGHT", 0.5)
+
     def test_rows(self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows) -> None:
         """One row a query in the order of the file, each with exactly top-k distinct documents, scores never rising."""
         arguments = ["-i", small_index, "--queries", write_jsonl("q.jsonl", self.queries), "-o", tmp_path / "r.jsonl"]
@@ -175,6 +180,7 @@ class TestBatch:
         assert lines["all"] == lines["back"][::-1]
         assert lines["one"] == lines["all"][:1]
 
+    @pytest.mark.usefixtures("sides_count")
     def test_enough_time(self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows) -> None:
         """With a deadline that leaves time for all, the results are the same bytes as without one."""
         arguments = ["batch", "-i", small_index, "--queries", write_jsonl("q.jsonl", self.queries), "-o"]
@@ -184,6 +190,7 @@ class TestBatch:
         assert ran.err == f"3 queries answered in {tmp_path / 'with'}\n"
         assert (tmp_path / "with").read_bytes() == (tmp_path / "without").read_bytes()
 
+    @pytest.mark.usefixtures("sides_count")
     def test_no_time(
         self, run_cli: RunCli, small_index: Path, small_searcher: Searcher, tmp_path: Path, write_jsonl: WriteRows
     ) -> None:
@@ -201,6 +208,7 @@ class TestBatch:
                 assert row.doc_ids == tuple(hit.document.doc_id for hit in hits)
                 assert row.scores == tuple(hit.score for hit in hits)
 
+    @pytest.mark.usefixtures("sides_count")
     def test_time_of_the_program_counts(
         self,
         run_cli: RunCli,

@@ -181,18 +181,18 @@ def test_used_wrongly(data: Path) -> None:
 
 
 def test_deadline_of_the_environment(data: Path) -> None:
-    """It is kept as far as can be: every query is answered; an empty one is none; a bad one is told."""
+    """Every query is answered however short it is; an empty one is none; a bad one is told."""
     assert build(data).returncode == 0
     arguments = ["--index-dir", "an index", "--queries", "queries.jsonl", "--output", "results.jsonl", "--top-k", "2"]
 
     def ask(deadline: str) -> subprocess.CompletedProcess[str]:
         return run(SCRIPTS / "run.sh", *arguments, cwd=data, SICETNON_DEADLINE=deadline)
 
-    late, unhurried, bad = ask("0s"), ask(""), ask("soon")
-    assert late.returncode == unhurried.returncode == 0
-    assert "time was up: 0 of 2" in late.stderr
-    assert "time was up" not in unhurried.stderr
-    assert (data / "results.jsonl").read_text().count("query_id") == len(QUERIES)
+    for deadline in ("0s", ""):
+        assert ask(deadline).returncode == 0
+        assert (data / "results.jsonl").read_text().count("query_id") == len(QUERIES)
+        (data / "results.jsonl").unlink()
+    bad = ask("soon")
     assert bad.returncode == 2
     assert "--deadline soon is no time" in " ".join(bad.stderr.split())
 
