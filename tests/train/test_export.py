@@ -189,6 +189,20 @@ class TestTunable:
         embedded.sum().backward()
         assert any(parameter.grad is not None and parameter.grad.any() for _, parameter in tuned.parameters)
 
+    def test_nothing_is_drawn(self, bert: Path, tmp_path: Path, capfd: pytest.CaptureFixture[str]) -> None:
+        """Loading and saving draw no bars; whether the library may draw them elsewhere stays as it was."""
+        from transformers.utils import logging
+
+        shown = logging.is_progress_bar_enabled()
+        try:
+            for wanted, switch in ((True, logging.enable_progress_bar), (False, logging.disable_progress_bar)):
+                switch()
+                TunableEncoder(bert).save(tmp_path / str(wanted))
+                assert logging.is_progress_bar_enabled() == wanted
+        finally:
+            (logging.enable_progress_bar if shown else logging.disable_progress_bar)()
+        assert capfd.readouterr().err == ""
+
     def test_weights_round_trip(self, bert: Path) -> None:
         """Weights are a copy, and come back into the model bit by bit."""
         tuned = TunableEncoder(bert)

@@ -9,7 +9,8 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -99,12 +100,13 @@ def _load(path: Path, *, for_training: bool) -> SentenceTransformer:
     if for_training and not gpu:
         kwargs["attn_implementation"] = "eager"  # on the CPU a quarter quicker, forth and back
     try:
-        return SentenceTransformer(
-            str(path),
-            device="cuda" if gpu else "cpu",
-            local_files_only=True,
-            model_kwargs=kwargs,
-        )
+        with without_bars():
+            return SentenceTransformer(
+                str(path),
+                device="cuda" if gpu else "cpu",
+                local_files_only=True,
+                model_kwargs=kwargs,
+            )
     except Exception as error:  # whatever the model's files provoke in three libraries
         reason = next(iter(str(error).splitlines()), "no message")
         raise ModelError(
@@ -112,6 +114,20 @@ def _load(path: Path, *, for_training: bool) -> SentenceTransformer:
             expected="a complete sentence-transformers model directory",
             remedy="copy the model again, with all its files",
         ) from error
+
+
+@contextmanager
+def without_bars() -> Iterator[None]:
+    """Keep transformers from drawing bars on standard error within: our own tell of the progress."""
+    from transformers.utils import logging
+
+    shown = logging.is_progress_bar_enabled()
+    logging.disable_progress_bar()
+    try:
+        yield
+    finally:
+        if shown:
+            logging.enable_progress_bar()
 
 
 def _pools_last_token(model: Any) -> bool:

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from sicetnon.dense.encoder import EMBEDDED, Progress, Vectors
-from sicetnon.dense.local import LocalEncoder
+from sicetnon.dense.local import LocalEncoder, without_bars
 from sicetnon.errors import MissingExtra
 from sicetnon.types import Stance
 
@@ -72,7 +72,8 @@ class TunableEncoder(LocalEncoder):
         """Write the model as a sentence-transformers directory, with the instructions it was tuned with."""
         if self.instructs_by_stance:
             self._model.prompts |= {str(stance): prompt for stance, prompt in self._prompts.items()}
-        self._model.save(str(folder), create_model_card=False)
+        with without_bars():
+            self._model.save(str(folder), create_model_card=False)
 
     @property
     def parameters(self) -> list[tuple[str, Any]]:
