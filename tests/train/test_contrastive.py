@@ -16,10 +16,10 @@ from sicetnon.train.contrastive import (
     _draw,
     _Drawn,
     _loss,
-    count_steps,
     mine_pairs,
 )
 from sicetnon.train.labelled import LabelledQuery
+from sicetnon.train.optimizing import count_steps
 from sicetnon.types import Stance
 
 
@@ -70,7 +70,7 @@ def test_mined_are_not_too_many() -> None:
 )
 def test_steps(pairs: int, epochs: float, steps: int) -> None:
     """As many as the epochs come to; where there are fewer pairs than make a batch, one for each epoch."""
-    assert count_steps(pairs, TuningSettings(epochs=epochs, batch=64)) == steps
+    assert count_steps(pairs, at_once=64, epochs=epochs) == steps
 
 
 def test_an_epoch_sees_each_pair_once() -> None:

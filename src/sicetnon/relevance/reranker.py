@@ -13,6 +13,7 @@ from typing import NamedTuple
 import numpy as np
 import numpy.typing as npt
 
+from sicetnon.collection import Memory
 from sicetnon.dense.encoder import Vectors
 from sicetnon.dense.onnx_model import OnnxModel
 from sicetnon.errors import ModelError
@@ -117,14 +118,20 @@ def find_nearest(sources: Sources, vector: Vectors, ordinals: Ints) -> Nearest:
         start + int(np.argmax(sources.passages[start:end] @ vector))
         for start, end in zip(sources.starts[ordinals].tolist(), ends[ordinals].tolist(), strict=True)
     ]
-    propositions = [NONE_KNOWN] * len(ordinals)
-    if (memory := sources.memory) is not None:
-        firsts, lasts = (np.searchsorted(memory.documents, ordinals, side=side) for side in ("left", "right"))
-        for place, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
-            if first < last:
-                rows = memory.propositions[first:last]
-                propositions[place] = int(rows[np.argmax(memory.vectors[rows] @ vector)])
-    return Nearest(np.array(passages, np.int64), np.array(propositions, np.int64))
+    memory = sources.memory
+    known = np.full(len(ordinals), NONE_KNOWN) if memory is None else find_known(memory, vector, ordinals)
+    return Nearest(np.array(passages, np.int64), known)
+
+
+def find_known(memory: Memory, vector: Vectors, ordinals: Ints) -> Ints:
+    """The known proposition of each of these documents that is nearest: int64 [n], ``NONE_KNOWN`` where none is."""
+    firsts, lasts = (np.searchsorted(memory.documents, ordinals, side=side) for side in ("left", "right"))
+    known = np.full(len(ordinals), NONE_KNOWN)
+    for place, (first, last) in enumerate(zip(firsts.tolist(), lasts.tolist(), strict=True)):
+        if first < last:
+            rows = memory.propositions[first:last]
+            known[place] = rows[np.argmax(memory.vectors[rows] @ vector)]
+    return known
 
 
 def join_texts(known: str | None, passage: str) -> str:

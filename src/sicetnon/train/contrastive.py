@@ -19,7 +19,7 @@ import numpy.typing as npt
 from sicetnon.dense.encoder import Vectors
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.labelled import LabelledQuery
-from sicetnon.train.optimizing import optimize
+from sicetnon.train.optimizing import count_steps, draw_batch, optimize
 from sicetnon.train.tunable import TunableEncoder
 from sicetnon.types import Stance
 
@@ -93,11 +93,6 @@ def mine_pairs(
     return pairs
 
 
-def count_steps(pairs: int, settings: TuningSettings) -> int:
-    """How many steps the settings ask for."""
-    return round(settings.epochs * max(pairs / settings.batch, 1))
-
-
 def tune_encoder(
     encoder: TunableEncoder,
     pairs: Sequence[TuningPair],
@@ -117,7 +112,7 @@ def tune_encoder(
     optimize(
         encoder,
         lambda step: _loss(encoder, _draw(pairs, step, settings), passages, passage_documents, settings),
-        count_steps(len(pairs), settings),
+        count_steps(len(pairs), at_once=settings.batch, epochs=settings.epochs),
         learning_rate=settings.learning_rate,
         checkpoint=checkpoint,
         progress=progress,
@@ -136,11 +131,8 @@ class _Drawn(NamedTuple):
 
 
 def _draw(pairs: Sequence[TuningPair], step: int, settings: TuningSettings) -> _Drawn:
-    per_epoch = max(1, len(pairs) // settings.batch)
-    epoch, place = divmod(step, per_epoch)
-    order = np.random.default_rng([settings.seed, epoch]).permutation(len(pairs)).tolist()
-    chance = np.random.default_rng([settings.seed, epoch, place])
-    chosen = [pairs[index] for index in order[place * settings.batch : (place + 1) * settings.batch]]
+    drawn, chance = draw_batch(len(pairs), step, at_once=settings.batch, seed=settings.seed)
+    chosen = [pairs[index] for index in drawn]
     own, mined = [], []
     for pair in chosen:
         passages = pair.positives[chance.integers(len(pair.positives))]

@@ -22,7 +22,7 @@ from sicetnon.dense.encoder import Vectors
 from sicetnon.ingest import mean_vectors
 from sicetnon.relevance.features import describe, join_signals, pick_scores
 from sicetnon.relevance.order import RANKED
-from sicetnon.relevance.reranker import Nearest, find_nearest
+from sicetnon.relevance.reranker import Nearest, find_known, find_nearest
 from sicetnon.relevance.signals import Sources, measure_signals
 from sicetnon.sparse import SparseIndex, SparseIndexBuilder, select_top
 from sicetnon.text import analyze
@@ -78,8 +78,11 @@ def _describe_half(training: Training, pairs: Sequence[TuningPair], half: int) -
     encoder = tune_half(training, pairs, half)
     passages = training.encode_passages(encoder, f"passages of half {half + 1}")
     vectors = encoder.encode_queries([known.proposition for known in training.labelled])
+    starts = training.texts.starts
+    means = mean_vectors(passages, np.diff(starts, append=len(passages)).tolist())
+    sources = Sources(training.lexical, passages, starts, means, None)
     parts = [
-        _describe_fold(training, fold, passages, vectors)
+        _describe_fold(training, fold, sources, vectors)
         for fold in range(MEMORY_FOLDS)
         if fold % HALVES == half and (training.folds == fold).any()
     ]
@@ -108,19 +111,16 @@ def _judge_some(training: Training, encoder: TunableEncoder, described: Arrays) 
     return {"sides": sides}
 
 
-def _describe_fold(training: Training, fold: int, passages: Vectors, vectors: Vectors) -> Arrays:
+def _describe_fold(training: Training, fold: int, sources: Sources, vectors: Vectors) -> Arrays:
     """The candidates of the propositions of one fold, by a memory without them."""
     texts, labelled = training.texts, training.labelled
     left_out = training.folds == fold
     memory = recall_others(
         training.work.folder / f"expanded-{fold}", texts, labelled, left_out=left_out, vectors=vectors
     )
-    means = mean_vectors(passages, np.diff(texts.starts, append=len(texts.passages)).tolist())
-    sources = Sources(training.lexical, passages, texts.starts, means, memory)
+    sources = sources._replace(memory=memory)
     of_half = training.halves[memory.propositions] == fold % HALVES
-    halved = sources._replace(
-        memory=memory._replace(propositions=memory.propositions[of_half], documents=memory.documents[of_half])
-    )
+    halved = memory._replace(propositions=memory.propositions[of_half], documents=memory.documents[of_half])
     features, relevant, chosen, nearest = [], [], [], []
     own = np.flatnonzero(left_out)
     for start in range(0, len(own), QUERIES_AT_ONCE):
@@ -134,7 +134,7 @@ def _describe_fold(training: Training, fold: int, passages: Vectors, vectors: Ve
             relevant.append(np.isin(candidates, sorted(labelled[index].documents)))
             chosen.append(candidates)
             passages_of, known = find_nearest(sources, vectors[index], candidates)
-            _, known_of_half = find_nearest(halved, vectors[index], candidates)
+            known_of_half = find_known(halved, vectors[index], candidates)
             nearest.append(np.stack([passages_of, known, known_of_half], axis=1))
         training.progress(f"fold {fold + 1}", min(start + QUERIES_AT_ONCE, len(own)), len(own))
     return {

@@ -120,6 +120,13 @@ def label_propositions(examples: Iterable[Example], doc_ids: Sequence[str]) -> l
     ]
 
 
+def draw_some(own: Ints, most: int, *, seed: int) -> Ints:
+    """At most so many of the numbers ``own`` int64 [n], by chance, in their order; all, if they are no more."""
+    if len(own) <= most:
+        return own
+    return np.sort(np.random.default_rng([seed, len(own)]).permutation(own)[:most])
+
+
 def deal_folds(count: int, folds: int, *, seed: int) -> Ints:
     """Deal ``count`` things into folds of equal size, by chance: int64 [count], from 0."""
     dealt = np.empty(count, np.int64)

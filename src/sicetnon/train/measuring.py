@@ -45,12 +45,22 @@ class Estimate:
 
 def rank_candidates(described: Described, candidates: Candidates, scores: Floats, count: int) -> list[list[int]]:
     """The best documents of each proposition by the scores of its candidates."""
+    starts = np.cumsum(described.counts) - described.counts
+    ordered = order_cells(described, candidates, scores)
+    return [
+        documents[cells[:count] - start].tolist()
+        for documents, cells, start in zip(candidates.documents, ordered, starts, strict=True)
+    ]
+
+
+def order_cells(described: Described, candidates: Candidates, scores: Floats) -> list[Ints]:
+    """The places of each proposition's candidates among all, best score first, equal ones as a search orders them."""
     ends = np.cumsum(described.counts)
-    ranked = []
-    for documents, own in zip(candidates.documents, np.split(scores, ends[:-1]), strict=True):
-        order = np.lexsort((candidates.tie_rank[documents], -own))
-        ranked.append(documents[order[:count]].tolist())
-    return ranked
+    ordered = []
+    for documents, end, count in zip(candidates.documents, ends.tolist(), described.counts.tolist(), strict=True):
+        own = scores[end - count : end]
+        ordered.append(end - count + np.lexsort((candidates.tie_rank[documents], -own)))
+    return ordered
 
 
 def measure_queries(

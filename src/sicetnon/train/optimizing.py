@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import TYPE_CHECKING, Any, Protocol
 
+import numpy as np
+
 if TYPE_CHECKING:
     from torch import Tensor
 
@@ -24,6 +26,26 @@ class Tunable(Protocol):
 
     def load_weights(self, weights: Mapping[str, Tensor]) -> None:
         """Put these in place of the present weights."""
+        import torch
+
+        with torch.no_grad():
+            for name, parameter in self.parameters:
+                parameter.copy_(weights[name])
+
+
+def count_steps(count: int, *, at_once: int, epochs: float) -> int:
+    """How many steps go through ``count`` examples so often; an epoch is one step at least."""
+    return round(epochs * max(count / at_once, 1))
+
+
+def draw_batch(count: int, step: int, *, at_once: int, seed: int) -> tuple[list[int], np.random.Generator]:
+    """Which of ``count`` examples a step sees, and the chance of what else it draws: by the seed and its number alone.
+
+    An epoch goes through the examples in an order of its own.
+    """
+    epoch, place = divmod(step, max(1, count // at_once))
+    order = np.random.default_rng([seed, epoch]).permutation(count).tolist()
+    return order[place * at_once : (place + 1) * at_once], np.random.default_rng([seed, epoch, place])
 
 
 def optimize(

@@ -10,7 +10,7 @@ that are not made in use.
 from __future__ import annotations
 
 import copy
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -18,7 +18,7 @@ import numpy as np
 import numpy.typing as npt
 
 from sicetnon.train.checkpoint import Checkpoint
-from sicetnon.train.optimizing import optimize
+from sicetnon.train.optimizing import Tunable, count_steps, draw_batch, optimize
 from sicetnon.train.tunable import TunableEncoder, mixed_precision
 
 if TYPE_CHECKING:
@@ -60,7 +60,7 @@ class RerankingExample(NamedTuple):
     others: tuple[RatedText, ...]
 
 
-class TunableReranker:
+class TunableReranker(Tunable):
     """A BERT whose mean over the tokens of a pair becomes a score; it starts from the weights of an encoder."""
 
     def __init__(self, encoder: TunableEncoder, settings: RerankerSettings) -> None:
@@ -86,14 +86,6 @@ class TunableReranker:
             for part, module in parts.items()
             for name, parameter in module.named_parameters()
         ]
-
-    def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Put these in place of the present weights."""
-        import torch
-
-        with torch.no_grad():
-            for name, parameter in self.parameters:
-                parameter.copy_(weights[name])
 
     def rate(self, pairs: Sequence[Pair]) -> Tensor:
         """The scores of pairs of proposition and text, which gradients flow through: float32 [pairs]."""
@@ -161,7 +153,7 @@ def tune_reranker(
         ]
         return torch.stack(losses).mean()
 
-    steps = round(settings.epochs * max(len(usable) / settings.groups, 1)) if usable else 0
+    steps = count_steps(len(usable), at_once=settings.groups, epochs=settings.epochs) if usable else 0
     optimize(
         reranker,
         measure_loss,
@@ -177,12 +169,9 @@ def _draw(
     examples: Sequence[RerankingExample], step: int, settings: RerankerSettings
 ) -> list[tuple[RerankingExample, list[RatedText]]]:
     """One step's groups: of each proposition one on point, then others, the first of them likelier than the last."""
-    per_epoch = max(1, len(examples) // settings.groups)
-    epoch, place = divmod(step, per_epoch)
-    order = np.random.default_rng([settings.seed, epoch]).permutation(len(examples)).tolist()
-    chance = np.random.default_rng([settings.seed, epoch, place])
+    chosen, chance = draw_batch(len(examples), step, at_once=settings.groups, seed=settings.seed)
     groups = []
-    for index in order[place * settings.groups : (place + 1) * settings.groups]:
+    for index in chosen:
         example = examples[index]
         likely = 1 / np.arange(2.0, len(example.others) + 2)
         size = min(settings.others, len(example.others))

@@ -12,9 +12,9 @@ from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED, Blend, Nearest, jo
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningPair
 from sicetnon.train.describing import Seen, tune_half
-from sicetnon.train.labelled import Labelled, LabelledQuery, Texts, list_queries
+from sicetnon.train.labelled import Labelled, LabelledQuery, Texts, draw_some, list_queries
 from sicetnon.train.logistic import fit_multinomial
-from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries
+from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries, order_cells
 from sicetnon.train.ranker import Described
 from sicetnon.train.reranker import RatedText, RerankingExample, TunableReranker, tune_reranker
 from sicetnon.train.training import HALVES, Training
@@ -115,16 +115,6 @@ def _tune(
     )
 
 
-def order_cells(described: Described, candidates: Candidates, scores: Floats) -> list[Ints]:
-    """The places of each proposition's candidates among all, best score first, equal ones as a search orders them."""
-    ends = np.cumsum(described.counts)
-    ordered = []
-    for documents, end, count in zip(candidates.documents, ends.tolist(), described.counts.tolist(), strict=True):
-        own = scores[end - count : end]
-        ordered.append(end - count + np.lexsort((candidates.tie_rank[documents], -own)))
-    return ordered
-
-
 def list_examples(
     described: Described, ordered: Sequence[Ints], read: Read, probabilities: Floats
 ) -> list[RerankingExample]:
@@ -144,9 +134,7 @@ def list_examples(
 
 def choose_scored(ordered: Sequence[Ints], own: Ints, *, seed: int) -> Ints:
     """The places of the candidates to be scored: the first of some of the propositions ``own``, by chance."""
-    chosen = own
-    if len(own) > MOST_SCORED:
-        chosen = np.sort(np.random.default_rng([seed, len(own)]).permutation(own)[:MOST_SCORED])
+    chosen = draw_some(own, MOST_SCORED, seed=seed)
     return np.concatenate([ordered[index][:RERANKED] for index in chosen.tolist()])
 
 

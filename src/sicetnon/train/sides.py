@@ -15,7 +15,7 @@ import numpy.typing as npt
 from sicetnon.corpora import read_bundled_decisions, read_bundled_propositions
 from sicetnon.dense import Encoder
 from sicetnon.stance import Claim, Reading, StanceModel, negate, read_statement
-from sicetnon.train.labelled import Labelled, LabelledQuery, Texts
+from sicetnon.train.labelled import Labelled, LabelledQuery, Texts, draw_some
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries
 from sicetnon.train.ranker import Described
 from sicetnon.train.stance import train_stance
@@ -48,10 +48,8 @@ def fit_stance_model(encoder: Encoder) -> StanceModel:
 
 def choose_judged(labelled: Sequence[Labelled], own: Ints, *, seed: int) -> Ints:
     """Which of the propositions ``own`` to judge: some of those that a side is asked of, by chance."""
-    sided = np.array([index for index in own.tolist() if any(stance in labelled[index].by_stance for stance in SIDED)])
-    if len(sided) > MOST_PROPOSITIONS:
-        sided = np.sort(np.random.default_rng([seed, len(sided)]).permutation(sided)[:MOST_PROPOSITIONS])
-    return sided.astype(np.int64)
+    sided = [index for index in own.tolist() if any(stance in labelled[index].by_stance for stance in SIDED)]
+    return draw_some(np.array(sided, np.int64), MOST_PROPOSITIONS, seed=seed)
 
 
 def judge_candidates(

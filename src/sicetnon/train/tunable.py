@@ -6,7 +6,7 @@ weights, normalisation and pooling stay in float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -16,6 +16,7 @@ import numpy as np
 from sicetnon.dense.encoder import EMBEDDED, Progress, Vectors
 from sicetnon.dense.local import LocalEncoder, without_bars
 from sicetnon.errors import MissingExtra
+from sicetnon.train.optimizing import Tunable
 from sicetnon.types import Stance
 
 if TYPE_CHECKING:
@@ -26,7 +27,7 @@ TEXTS_RECOMPUTED = 8  # at once, where gradients are computed of so few at a tim
 LARGE = 100_000_000  # weights: what the gradients of a smaller model need fits on a GPU
 
 
-class TunableEncoder(LocalEncoder):
+class TunableEncoder(LocalEncoder, Tunable):
     """``LocalEncoder`` with gradients. ``weights`` are float32 by parameter name."""
 
     def __init__(self, path: Path) -> None:
@@ -84,14 +85,6 @@ class TunableEncoder(LocalEncoder):
     def weights(self) -> dict[str, Tensor]:
         """A copy of all parameters."""
         return {name: parameter.detach().clone() for name, parameter in self.parameters}
-
-    def load_weights(self, weights: Mapping[str, Tensor]) -> None:
-        """Put these in place of the present weights."""
-        import torch
-
-        with torch.no_grad():
-            for name, parameter in self.parameters:
-                parameter.copy_(weights[name])
 
     def embed(self, texts: Sequence[str]) -> Tensor:
         """Vectors of length 1 that gradients flow through: float32 [len(texts), dimensions], on the model's device.
