@@ -51,7 +51,8 @@ def test_training() -> None:
     assert quoted("trained on 5,239") == [round(ndcg["overall"], 3), round(figures["R@100"], 3)]
     slices = [round(ndcg["seen"], 3), round(ndcg["unseen"], 3)]
     assert quoted("... nDCG@10 where training names") == slices
-    assert quoted("... building that index") == [round(figures["build_s"]), round(figures["batch_s"], 1)]
+    times = [figures["train_s"], round(figures["build_s"]), round(figures["batch_s"], 1)]
+    assert quoted("... that training") == times
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -19,12 +19,10 @@ from sicetnon.errors import InputError
 from sicetnon.relevance import KnownProposition, RetrievalModel
 from sicetnon.stance import StanceModel
 from sicetnon.text import analyze, split_passages, split_sentences
-from sicetnon.types import Document, Span
+from sicetnon.types import Document, Progress, Span
 
 BUNDLED = "bundled"  # what the settings call the stance model that ships with the package
 PASSAGE_WORDS = 110  # about 150 WordPiece tokens: well within every encoder's limit, so no word of a passage is lost
-Progress = Callable[[str, int, int], None]
-"""Called with the name of the step, how much of it is done, and how much it has in all (0 while unknown)."""
 
 
 @dataclass(frozen=True, slots=True)

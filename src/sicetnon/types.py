@@ -2,13 +2,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from datetime import date
 from enum import StrEnum
 from typing import TypeAlias
 
 MIN_RELEVANCE = 0.1  # of what is shown to people; a results file leaves nothing out
+Progress: TypeAlias = "Callable[[str, int, int], None]"
+"""Called with the name of the step, how much of it is done, and how much it has in all (0 while unknown)."""
 Json: TypeAlias = "str | int | float | bool | list[Json] | dict[str, Json] | None"
 
 

@@ -110,10 +110,15 @@ class TestWholeTraining:
         assert [hit["doc_id"] for hit in rows[0]["results"]][:3] == [hit["doc_id"] for hit in hits]
 
     def test_json(self, run_cli: RunCli, data: Path, bert: Path, tmp_path: Path) -> None:
-        """With --json the report that the model keeps is printed; a budget that is too short leaves out tuning."""
+        """With --json the report that the model keeps is printed, with documents that were named but are not there."""
+        truth = [{"query_id": f"q{number}", "doc_ids": [*known.doc_ids, "gone"]} for number, known in enumerate(KNOWN)]
+        write(data / "examples" / "ground_truth.jsonl", truth)
         arguments = ["train", data / "corpus.jsonl", data / "examples", "--out", tmp_path / "model", "--encoder", bert]
         ran = run_cli(*arguments, "--budget", "1s", "--seed", "3", "--json")
         assert ran.status == 0, ran.err
+        note = "note: 1 labelled documents are not in the corpus, and nothing was learned of them: gone"
+        assert note in ran.err.splitlines()
+        assert json.loads(ran.out)["unknown"] == ["gone"]
         (kept,) = tmp_path.glob("model/generation-*/report.json")
         assert json.loads(ran.out) == json.loads(kept.read_text())
         about = json.loads(run_cli("index", "info", tmp_path / "model", "--json").out)

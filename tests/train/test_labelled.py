@@ -11,7 +11,15 @@ from hypothesis import strategies as st
 
 from sicetnon.errors import InputError
 from sicetnon.ingest import PASSAGE_WORDS, document_terms
-from sicetnon.train.labelled import Labelled, deal_folds, label_propositions, list_queries, list_tuned, read_texts
+from sicetnon.train.labelled import (
+    Labelled,
+    deal_folds,
+    label_propositions,
+    list_queries,
+    list_tuned,
+    list_unknown,
+    read_texts,
+)
 from sicetnon.types import Document, Example, Stance
 
 LONG = " ".join(f"The court held number {number}." for number in range(60))
@@ -64,6 +72,13 @@ def test_labels_by_hand() -> None:
         Labelled("P", frozenset({0, 1, 2}), {Stance.SUPPORTED: frozenset({0, 1}), Stance.REFUTED: frozenset({2})}),
         Labelled("R", frozenset({2}), {Stance.ALL: frozenset({2})}),
     ]
+
+
+def test_documents_that_are_not_there() -> None:
+    """What examples name but the corpus lacks is listed, each document once."""
+    examples = [example("P", Stance.SUPPORTED, "b", "gone", "away"), example("Q", Stance.ALL, "gone")]
+    assert list_unknown(examples, ["a", "b"]) == ["away", "gone"]
+    assert list_unknown(examples, ["gone", "b", "away"]) == []
 
 
 def test_what_is_tuned_on() -> None:

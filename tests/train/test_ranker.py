@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from importlib.util import find_spec
+from pathlib import Path
 from typing import Any
 
 import numpy as np
@@ -26,6 +27,7 @@ from sicetnon.train.ranker import (
     fit_weights,
     score_left_out,
 )
+from sicetnon.train.retrieval import train_retrieval
 
 needs_lightgbm = [
     pytest.mark.torch,
@@ -270,8 +272,9 @@ class TestWeights:
         assert _spread(np.array([0.0, 4.0])) == 2
 
 
-def test_library_not_installed(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Without LightGBM the error names the command that installs it."""
+def test_library_not_installed(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    """Without LightGBM the error names the command that installs it, before anything is read or written."""
     monkeypatch.setitem(sys.modules, "lightgbm", None)
     with pytest.raises(MissingExtra, match=r"pip install 'sicetnon\[train\]'"):
-        fit_ranker(describe_at_random(told=0.0), settings=SETTINGS)
+        train_retrieval(iter(()), iter(()), tmp_path / "model")
+    assert not list(tmp_path.iterdir())

@@ -13,7 +13,7 @@ from sicetnon.train.labelled import Labelled, list_queries
 from sicetnon.train.measuring import Candidates, Estimate
 from sicetnon.train.page import write_page
 from sicetnon.train.ranker import Described, RankerSettings
-from sicetnon.train.report import PARTS, CalibrationBin, CrossEncoder, _bin, _find_seen, make_report
+from sicetnon.train.report import PARTS, CalibrationBin, CrossEncoder, _bin, _find_seen, make_report, word_unknown
 from sicetnon.types import Stance
 
 NOTHING = Estimate(0.0, 0.0, 0.0)
@@ -85,6 +85,7 @@ def test_by_hand(denied: list[set[str]]) -> None:
         stance_gain=NOTHING,
         cross_encoder=CrossEncoder(2, 0.5, Estimate(0.01, -0.002, 0.02), kept=False),
         doubts=[],
+        unknown=["gone", "lost"],
         seconds=1.26,
     )
     best_of_two = 1 / (1 + 1 / np.log2(3))  # document 9 is no candidate
@@ -108,7 +109,16 @@ def test_by_hand(denied: list[set[str]]) -> None:
     errors = [abs(probabilities[left_out == value].mean() - relevant[left_out == value].mean()) for value in (1, 2, 3)]
     assert made.calibration_error == pytest.approx(np.mean(errors))
     assert (made.propositions, made.stance_weight, made.seconds) == (3, 0.3, 1.3)
+    assert made.unknown == ["gone", "lost"]
+    assert "2 labelled documents are not in the corpus, and nothing was learned of them: gone, lost" in write_page(made)
     assert made.cross_encoder is not None
     page = write_page(made)
     assert "a cross-encoder over the first candidates adds +0.010 (-0.002 to +0.020) to 0.500 on 2 queries" in page
     assert "left out, since that may be luck" in page
+
+
+def test_few_of_many_unknown_are_named() -> None:
+    """A long list of unknown documents is told by its first."""
+    assert word_unknown([f"d{number}" for number in range(1_234)]) == (
+        "1,234 labelled documents are not in the corpus, and nothing was learned of them: d0, d1, d2, ..."
+    )

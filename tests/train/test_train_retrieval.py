@@ -29,7 +29,7 @@ from sicetnon.train.report import RetrievalReport
 from sicetnon.train.reranker import RerankerSettings
 from sicetnon.train.retrieval import train_retrieval
 from sicetnon.train.training import TrainingSettings
-from sicetnon.types import Example, Query, Stance
+from sicetnon.types import Example, Progress, Query, Stance
 
 DOCUMENTS, KNOWN = make_corpus(30, 60)
 STANCES = (Stance.SUPPORTED, Stance.REFUTED, Stance.ALL)
@@ -41,6 +41,16 @@ EXAMPLES = [
 
 class Stopped(Exception):
     """Somebody stops the training."""
+
+
+def stop_at(step: str, done_then: int = 0) -> Progress:
+    """Stop a training once so much of a step is done."""
+
+    def stop(name: str, done: int, _: int) -> None:
+        if name == step and done >= done_then:
+            raise Stopped
+
+    return stop
 
 
 @pytest.fixture(scope="module", autouse=True)
@@ -173,13 +183,8 @@ class TestTraining:
     def test_stopped_training(self, bert: Path, finished: Path, tmp_path: Path, stops: list[tuple[str, int]]) -> None:
         """A training that is stopped at any step, again and again, ends in the model of one that was not."""
         for step, done_then in stops:
-
-            def stop(name: str, done: int, _: int, step: str = step, done_then: int = done_then) -> None:
-                if name == step and done >= done_then:
-                    raise Stopped
-
             with pytest.raises(Stopped):
-                train(bert, tmp_path / "model", progress=stop)
+                train(bert, tmp_path / "model", progress=stop_at(step, done_then))
             left = [] if step == "passages before" else ["model.training"]
             assert [path.name for path in tmp_path.iterdir()] == left
         train(bert, tmp_path / "model")
@@ -203,26 +208,16 @@ class TestTraining:
 
     def test_work_of_another_training(self, bert: Path, tmp_path: Path) -> None:
         """Work that other settings began is refused."""
-
-        def stop(name: str, *_: object) -> None:
-            if name == "tuning half 1":
-                raise Stopped
-
         with pytest.raises(Stopped):
-            train(bert, tmp_path / "model", progress=stop)
+            train(bert, tmp_path / "model", progress=stop_at("tuning half 1"))
         with pytest.raises(InputError, match="an unfinished training of other input"):
             train(bert, tmp_path / "model", seed=1)
 
     def test_old_model_stays_until_the_end(self, bert: Path, finished: Path, tmp_path: Path) -> None:
         """A model that stands at the place is usable until the new one is whole."""
         shutil.copytree(finished, tmp_path / "model")
-
-        def stop(name: str, *_: int) -> None:
-            if name == "tuning encoder":
-                raise Stopped
-
         with pytest.raises(Stopped):
-            train(bert, tmp_path / "model", seed=1, progress=stop)
+            train(bert, tmp_path / "model", seed=1, progress=stop_at("tuning encoder"))
         fingerprint = RetrievalModel.open(finished).fingerprint
         assert RetrievalModel.open(tmp_path / "model").fingerprint == fingerprint
         train(bert, tmp_path / "model", seed=1)
@@ -305,13 +300,8 @@ class TestTraining:
         monkeypatch.setattr(Checkpoint.__init__, "__kwdefaults__", {"seconds_between": seconds})
         say_gain(monkeypatch, SOMETHING)
         for step, done_then in stops:
-
-            def stop(name: str, done: int, _: int, step: str = step, done_then: int = done_then) -> None:
-                if name == step and done >= done_then:
-                    raise Stopped
-
             with pytest.raises(Stopped):
-                train(bert, tmp_path / "model", progress=stop)
+                train(bert, tmp_path / "model", progress=stop_at(step, done_then))
         train(bert, tmp_path / "model")
         assert RetrievalModel.open(tmp_path / "model").fingerprint == RetrievalModel.open(reading).fingerprint
         answers = []

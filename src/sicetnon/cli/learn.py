@@ -53,7 +53,7 @@ def train(
     from sicetnon.corpora import read_documents, read_examples
     from sicetnon.train.contrastive import TuningSettings
     from sicetnon.train.ranker import RankerSettings
-    from sicetnon.train.report import word_cross_encoder
+    from sicetnon.train.report import word_cross_encoder, word_unknown
     from sicetnon.train.reranker import RerankerSettings
     from sicetnon.train.retrieval import train_retrieval
     from sicetnon.train.training import TrainingSettings
@@ -72,6 +72,8 @@ def train(
         report = train_retrieval(
             read_documents(corpus), read_examples(examples), out, settings=settings, progress=progress
         )
+    if report.unknown:
+        typer.echo(f"note: {word_unknown(report.unknown)}", err=True)
     if as_json:
         typer.echo(json.dumps(asdict(report), indent=2))
         return

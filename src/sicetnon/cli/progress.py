@@ -9,7 +9,7 @@ from contextlib import contextmanager
 from rich.console import Console
 from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
 
-from sicetnon.ingest import Progress as Report
+from sicetnon.types import Progress as Report
 
 
 @contextmanager

@@ -11,6 +11,7 @@ from sicetnon.collection import Collection
 from sicetnon.dense import max_similarity, similarities
 from sicetnon.dense.encoder import Vectors
 from sicetnon.relevance.features import standardise
+from sicetnon.relevance.logistic import to_probability
 from sicetnon.relevance.signals import BM25
 from sicetnon.text import analyze
 
@@ -49,5 +50,4 @@ def standard_signals(collection: Collection, propositions: Sequence[str], vector
 
 def relevance_probability(fused: Scores) -> Scores:
     """The probability that a document with this fused score is on point (logistic calibration)."""
-    probability: Scores = 1 / (1 + np.exp(-(SLOPE * fused + INTERCEPT)))
-    return probability
+    return to_probability(SLOPE * fused + INTERCEPT)

@@ -12,6 +12,7 @@ import numpy.typing as npt
 from sicetnon.errors import ModelError
 from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.forest import Forest
+from sicetnon.relevance.logistic import to_probability
 
 Floats = npt.NDArray[np.float64]
 FORMAT = 2
@@ -40,8 +41,7 @@ class Ranker:
 
     def probability(self, scores: Floats) -> Floats:
         """The probability of being on point: float64, as many as scores."""
-        probability: Floats = 1 / (1 + np.exp(-(self.slope * scores + self.intercept)))
-        return probability
+        return to_probability(self.slope * scores + self.intercept)
 
     def with_curve(self, slope: float, intercept: float) -> Ranker:
         """The same, with another curve."""

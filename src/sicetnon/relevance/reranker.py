@@ -17,6 +17,7 @@ from sicetnon.collection import Memory
 from sicetnon.dense.encoder import Vectors
 from sicetnon.dense.onnx_model import OnnxModel
 from sicetnon.errors import ModelError
+from sicetnon.relevance.logistic import to_probability
 from sicetnon.relevance.signals import Sources
 
 Floats = npt.NDArray[np.float64]
@@ -48,9 +49,7 @@ class Blend(NamedTuple):
     def probability(self, probabilities: Floats, scores: Floats) -> Floats:
         """The probabilities of being on point: float64 [n], as the ranker's ``probabilities`` and the ``scores``."""
         odds = self.ranked * self.log_odds(probabilities) + self.reranked * scores + self.intercept
-        with np.errstate(over="ignore"):  # of a score that says 0 for sure
-            blended: Floats = 1 / (1 + np.exp(-odds))
-        return blended
+        return to_probability(odds)
 
     def to_json(self) -> str:
         """What ``from_json`` makes an equal blend of."""

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import replace
 from itertools import groupby
 from pathlib import Path
@@ -21,11 +21,9 @@ from sicetnon.search.deadline import Deadline
 from sicetnon.search.finding import Finder, Found
 from sicetnon.search.scoring import best_hits, make_hit, score_hit
 from sicetnon.stance import Claim, Reading, StanceJudge, StanceModel, tell_side
-from sicetnon.types import BothSides, Document, Hit, Query, Ranking, Side, Stance
+from sicetnon.types import BothSides, Document, Hit, Progress, Query, Ranking, Side, Stance
 
 STANCE_WEIGHT = 0.0  # the exponent of the asked side's probability: by the model that ships, any other ranks worse
-Progress = Callable[[str, int, int], None]
-"""Called with the name of the step, how much of it is done, and how much it has in all."""
 
 
 class Searcher:

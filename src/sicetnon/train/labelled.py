@@ -120,6 +120,11 @@ def label_propositions(examples: Iterable[Example], doc_ids: Sequence[str]) -> l
     ]
 
 
+def list_unknown(examples: Iterable[Example], doc_ids: Sequence[str]) -> list[str]:
+    """The documents that examples name but the corpus lacks, each once, in order of their IDs."""
+    return sorted({doc_id for example in examples for doc_id in example.doc_ids}.difference(doc_ids))
+
+
 def draw_some(own: Ints, most: int, *, seed: int) -> Ints:
     """At most so many of the numbers ``own`` int64 [n], by chance, in their order; all, if they are no more."""
     if len(own) <= most:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 from html import escape
 
 from sicetnon.train.measuring import Estimate
-from sicetnon.train.report import CalibrationBin, RetrievalReport, word_cross_encoder
+from sicetnon.train.report import CalibrationBin, RetrievalReport, word_cross_encoder, word_unknown
 
 STYLE = """
 :root { color-scheme: light dark; --line: light-dark(#1d4e89, #8ab8ee); --soft: light-dark(#c9d6e6, #3a4a5e); }
@@ -35,7 +35,8 @@ def write_page(report: RetrievalReport) -> str:
 <title>Training report</title><style>{STYLE}</style></head><body>
 <h1>Training report</h1>
 <p>{report.propositions:,} propositions, each scored by an encoder, a memory and a ranker that had not seen it.
-Intervals hold the mean with a chance of 95 in 100, by resampling propositions. {report.seconds / 60:.0f} minutes.</p>
+Intervals hold the mean with a chance of 95 in 100, by resampling propositions. {report.seconds / 60:.0f} minutes.
+{_tell_unknown(report)}</p>
 <h2>Quality</h2>
 {_plot_estimates("nDCG at 10", slices, low=0.0, high=1.0)}
 {_table(("queries", "number", "nDCG@10", "R@100"), rows)}
@@ -56,6 +57,10 @@ the stance model doubts, the surest first:</p>
 {_table(("proposition", "labelled", "document", "probability of the other side"), doubts)}
 </body></html>
 """
+
+
+def _tell_unknown(report: RetrievalReport) -> str:
+    return f"{escape(word_unknown(report.unknown))}." if report.unknown else ""
 
 
 def _tell_cross_encoder(report: RetrievalReport) -> str:

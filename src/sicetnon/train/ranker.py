@@ -17,6 +17,7 @@ import numpy.typing as npt
 from sicetnon.errors import MissingExtra
 from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.forest import Forest
+from sicetnon.relevance.logistic import to_probability
 from sicetnon.relevance.ranker import Ranker
 from sicetnon.train.logistic import fit_multinomial
 
@@ -28,6 +29,18 @@ FOLD_GROUPS = 5  # left out one at a time: each costs growing all trees again
 PENALTY = 1e-4  # of the weights, on features of spread 1
 MOST_STEPS = 300
 CALIBRATION_PENALTY = 1e-6  # a curve of two numbers needs none; above 0 it has one minimum
+
+
+def require_trees() -> None:
+    """See that what grows trees is there.
+
+    Raises:
+        MissingExtra: LightGBM is not installed.
+    """
+    try:
+        import lightgbm  # noqa: F401 - to see that it loads
+    except ImportError as error:
+        raise MissingExtra("lightgbm", extra="train", purpose="fitting a ranker") from error
 
 
 class Described(NamedTuple):
@@ -63,9 +76,6 @@ def fit_ranker(described: Described, *, settings: RankerSettings | None = None) 
     """A ranker of all propositions, and the scores of those that left each proposition out: float64 [n].
 
     The curve of probabilities is fitted on the scores of the left out; the stance counts nothing yet.
-
-    Raises:
-        MissingExtra: LightGBM is not installed.
     """
     left_out = score_left_out(described, settings=settings)
     ranker = _fit(described, np.ones(len(described.folds), np.bool_), None, settings or RankerSettings())
@@ -94,7 +104,7 @@ def calibrate_left_out(described: Described, left_out: Floats) -> Floats:
     for group in np.unique(owners).tolist():
         is_own = owners == group
         slope, intercept = fit_curve(left_out[~is_own], described.relevant[~is_own])
-        probabilities[is_own] = 1 / (1 + np.exp(-(slope * left_out[is_own] + intercept)))
+        probabilities[is_own] = to_probability(slope * left_out[is_own] + intercept)
     return probabilities
 
 
@@ -164,10 +174,8 @@ def fit_weights(features: Floats, relevant: Flags, counts: Ints) -> Floats:
 
 def _grow(features: Floats, relevant: Flags, counts: Ints, settings: RankerSettings) -> Forest:
     """Trees whose scores of these candidates have a spread of 1."""
-    try:
-        import lightgbm
-    except ImportError as error:
-        raise MissingExtra("lightgbm", extra="train", purpose="fitting a ranker") from error
+    import lightgbm
+
     data = lightgbm.Dataset(features, relevant, group=counts)
     parameters = {
         "objective": "lambdarank",

@@ -17,6 +17,7 @@ from sicetnon.types import Stance
 
 DEEP = 100
 BINS = 10
+NAMED = 3
 # What is taken away to see what it adds: the features that begin so.
 PARTS = {
     "propositions as words": ("expanded words",),
@@ -76,7 +77,8 @@ class RetrievalReport:
     none ("unseen"). ``calibration_error`` is the expected calibration error over ``BINS`` bins of equal width, of
     probabilities by curves fitted on other propositions. ``stance_weight`` is the exponent of the side in the model,
     ``stance_gain`` what the side adds where one is asked, with exponents that were chosen on other propositions.
-    ``cross_encoder``: None where none was tried; all other figures are those of the ranker alone.
+    ``cross_encoder``: None where none was tried; all other figures are those of the ranker alone. ``unknown``: the
+    labelled documents that the corpus lacks, of which nothing was learned.
     """
 
     propositions: int
@@ -88,6 +90,7 @@ class RetrievalReport:
     stance_gain: Estimate
     cross_encoder: CrossEncoder | None
     doubts: list[Doubt]
+    unknown: list[str]
     seconds: float
 
 
@@ -98,6 +101,12 @@ def word_cross_encoder(tried: CrossEncoder) -> str:
         f"a cross-encoder over the first candidates adds {tried.gain:+.3f} to {tried.ndcg:.3f} on {tried.queries:,} "
         f"queries: {fate}"
     )
+
+
+def word_unknown(unknown: Sequence[str]) -> str:
+    """What a reader is told of labelled documents that the corpus lacks, of which there is one at least."""
+    named = ", ".join(unknown[:NAMED]) + (", ..." if len(unknown) > NAMED else "")
+    return f"{len(unknown):,} labelled documents are not in the corpus, and nothing was learned of them: {named}"
 
 
 def make_report(
@@ -113,6 +122,7 @@ def make_report(
     stance_gain: Estimate,
     cross_encoder: CrossEncoder | None,
     doubts: list[Doubt],
+    unknown: Sequence[str],
     seconds: float,
 ) -> RetrievalReport:
     """Measure the left-out scores, and those of rankers that are denied a part each.
@@ -155,6 +165,7 @@ def make_report(
         stance_gain=stance_gain,
         cross_encoder=cross_encoder,
         doubts=doubts,
+        unknown=list(unknown),
         seconds=round(seconds, 1),
     )
 

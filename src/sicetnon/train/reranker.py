@@ -19,7 +19,7 @@ import numpy.typing as npt
 
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.optimizing import Tunable, count_steps, draw_batch, optimize
-from sicetnon.train.tunable import TunableEncoder, mixed_precision
+from sicetnon.train.tunable import TunableEncoder, map_by_length, mixed_precision
 
 if TYPE_CHECKING:
     from torch import Tensor
@@ -89,26 +89,21 @@ class TunableReranker(Tunable):
 
     def rate(self, pairs: Sequence[Pair]) -> Tensor:
         """The scores of pairs of proposition and text, which gradients flow through: float32 [pairs]."""
-        import torch
+        return map_by_length(pairs, lambda pair: len(pair[0]) + len(pair[1]), self._forward, at_once=PAIRS_AT_ONCE)
 
-        order = sorted(range(len(pairs)), key=lambda pair: (len(pairs[pair][0]) + len(pairs[pair][1]), pairs[pair]))
-        parts = []
-        for start in range(0, len(order), PAIRS_AT_ONCE):
-            some = [pairs[pair] for pair in order[start : start + PAIRS_AT_ONCE]]
-            inputs = self._tokenizer(
-                [first for first, _ in some],
-                [second for _, second in some],
-                truncation=True,
-                max_length=self._max_tokens,
-                padding=True,
-                return_tensors="pt",
-            ).to(self.bert.device)
-            with mixed_precision(self.bert.device.type):
-                hidden = self.bert(**inputs).last_hidden_state.float()
-            parts.append(pool(hidden, inputs["attention_mask"], self.head))
-        back = torch.empty(len(order), dtype=torch.long)
-        back[torch.tensor(order)] = torch.arange(len(order))
-        return torch.cat(parts)[back.to(parts[0].device)]
+    def _forward(self, pairs: Sequence[Pair]) -> Tensor:
+        """The scores of a few pairs."""
+        inputs = self._tokenizer(
+            [first for first, _ in pairs],
+            [second for _, second in pairs],
+            truncation=True,
+            max_length=self._max_tokens,
+            padding=True,
+            return_tensors="pt",
+        ).to(self.bert.device)
+        with mixed_precision(self.bert.device.type):
+            hidden = self.bert(**inputs).last_hidden_state.float()
+        return pool(hidden, inputs["attention_mask"], self.head)
 
     def score(self, pairs: Sequence[Pair]) -> Floats:
         """The scores of pairs: float64 [pairs]."""

@@ -33,17 +33,18 @@ from sicetnon.train.labelled import (
     label_propositions,
     list_queries,
     list_tuned,
+    list_unknown,
     read_texts,
 )
 from sicetnon.train.page import write_page
-from sicetnon.train.ranker import calibrate_left_out, fit_ranker
+from sicetnon.train.ranker import calibrate_left_out, fit_ranker, require_trees
 from sicetnon.train.report import CrossEncoder, RetrievalReport, make_report
 from sicetnon.train.reranking import try_reranking, tune_shipped
 from sicetnon.train.sides import find_doubts, fit_stance_model, weigh_stance
-from sicetnon.train.training import MEMORY_FOLDS, Progress, Training, TrainingSettings
+from sicetnon.train.training import MEMORY_FOLDS, Training, TrainingSettings
 from sicetnon.train.tunable import TunableEncoder, find_base
 from sicetnon.train.work import Arrays, Work
-from sicetnon.types import Document, Example
+from sicetnon.types import Document, Example, Progress
 
 # What a training costs, as measured: tuning on a pair takes as long as encoding so many passages, all passages are
 # encoded once for each half and once before, and the ranker and its report are as long as another time or two.
@@ -71,13 +72,16 @@ def train_retrieval(
         IndexLocked: another training to ``out`` is under way.
         MissingExtra: what the extra "train" brings is not installed.
     """
+    require_trees()
     settings = settings or TrainingSettings()
     out = out.resolve()
     with DirectoryWriter(out, kind=KIND):
         pass  # that a model may be written there is seen now, not after hours
     report = progress or (lambda _step, _done, _total: None)
     texts = read_texts(documents)
+    examples = list(examples)
     labelled = label_propositions(examples, texts.doc_ids)
+    unknown = list_unknown(examples, texts.doc_ids)
     if len(labelled) < MEMORY_FOLDS:
         raise InputError(
             f"{len(labelled)} labelled propositions with a document of the corpus",
@@ -93,11 +97,11 @@ def train_retrieval(
     with Work(out.with_name(f"{out.name}.training"), _describe_training(texts, labelled, settings)) as work:
         lexical = build_lexical(work.folder / "lexical", texts, [[]] * len(texts.doc_ids))
         folds = deal_folds(len(labelled), MEMORY_FOLDS, seed=settings.seed)
-        return _train(Training(texts, labelled, folds, lexical, work, settings, report), out)
+        return _train(Training(texts, labelled, folds, lexical, work, settings, report), out, unknown=unknown)
 
 
-def _train(training: Training, out: Path) -> RetrievalReport:
-    """Train and write the model; remove the work that led there."""
+def _train(training: Training, out: Path, *, unknown: Sequence[str]) -> RetrievalReport:
+    """Train and write the model; remove the work that led there. ``unknown``: the report says that they are."""
     texts, labelled, work, settings = training.texts, training.labelled, training.work, training.settings
     pairs, encoding_seconds = _mine(training)
     settings = _fit_budget(settings, len(pairs), len(texts.passages), encoding_seconds)
@@ -126,6 +130,7 @@ def _train(training: Training, out: Path) -> RetrievalReport:
         if tried is None
         else CrossEncoder(tried.queries, tried.without, tried.gain, kept=reranker is not None),
         doubts=find_doubts(queries, described, candidates, seen.sides, texts.doc_ids),
+        unknown=unknown,
         seconds=work.seconds,
     )
 

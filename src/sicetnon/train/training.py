@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
@@ -18,11 +18,11 @@ from sicetnon.train.ranker import RankerSettings
 from sicetnon.train.reranker import RerankerSettings
 from sicetnon.train.tunable import TunableEncoder, find_base
 from sicetnon.train.work import Work
+from sicetnon.types import Progress
 
 MEMORY_FOLDS = 10
 HALVES = 2
 Ints = npt.NDArray[np.int64]
-Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,10 +6,10 @@ weights, normalisation and pooling stay in float32.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -22,7 +22,8 @@ from sicetnon.types import Stance
 if TYPE_CHECKING:
     from torch import Tensor
 
-TEXTS_AT_ONCE = 32  # of like length: what is padded costs as much as what is said
+Item = TypeVar("Item")
+TEXTS_AT_ONCE = 32  # of like length
 TEXTS_RECOMPUTED = 8  # at once, where gradients are computed of so few at a time
 LARGE = 100_000_000  # weights: what the gradients of a smaller model need fits on a GPU
 
@@ -95,16 +96,13 @@ class TunableEncoder(LocalEncoder, Tunable):
         import torch
         from torch.utils.checkpoint import checkpoint
 
-        order = sorted(range(len(texts)), key=lambda text: (len(texts[text]), text))
         again = self.recomputes and torch.is_grad_enabled()
-        at_once = TEXTS_RECOMPUTED if again else TEXTS_AT_ONCE
-        parts = []
-        for start in range(0, len(order), at_once):
-            some = [texts[text] for text in order[start : start + at_once]]
-            parts.append(checkpoint(self._forward, some, use_reentrant=False) if again else self._forward(some))
-        back = torch.empty(len(order), dtype=torch.long)
-        back[torch.tensor(order)] = torch.arange(len(order))
-        vectors: Tensor = torch.nn.functional.normalize(torch.cat(parts)[back.to(parts[0].device)], dim=1)
+
+        def forward(some: Sequence[str]) -> Any:
+            return checkpoint(self._forward, some, use_reentrant=False) if again else self._forward(some)
+
+        rows = map_by_length(texts, len, forward, at_once=TEXTS_RECOMPUTED if again else TEXTS_AT_ONCE)
+        vectors: Tensor = torch.nn.functional.normalize(rows, dim=1)
         return vectors
 
     def embed_queries(self, texts: Sequence[str], stances: Sequence[Stance]) -> Tensor:
@@ -134,6 +132,24 @@ class TunableEncoder(LocalEncoder, Tunable):
         with mixed_precision(self._model.device.type):
             vectors: Tensor = self._model(features)["sentence_embedding"].float()
         return vectors
+
+
+def map_by_length(
+    items: Sequence[Item], measure: Callable[[Item], int], forward: Callable[[Sequence[Item]], Tensor], *, at_once: int
+) -> Tensor:
+    """What ``forward`` gives for each of the items, a row each, in their order: so many of like length at a time.
+
+    What is padded costs as much as what is said.
+    """
+    import torch
+
+    order = sorted(range(len(items)), key=lambda item: (measure(items[item]), item))
+    parts = [
+        forward([items[item] for item in order[start : start + at_once]]) for start in range(0, len(order), at_once)
+    ]
+    back = torch.empty(len(order), dtype=torch.long)
+    back[torch.tensor(order)] = torch.arange(len(order))
+    return torch.cat(parts)[back.to(parts[0].device)]
 
 
 def mixed_precision(device: str) -> AbstractContextManager[Any]:
