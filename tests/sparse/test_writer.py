@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexLocked, IndexNotFound, InputError
+from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexLocked, IndexNotFound, InputError
 from sicetnon.sparse import Bm25, Budget, SparseIndex, SparseIndexBuilder, SparseIndexWriter, writer
 from sicetnon.sparse.terms import TermDictionary
-from sicetnon.storage import StoredDirectory
+from sicetnon.storage import DirectoryWriter, StoredDirectory, change_settings
 
 Documents = dict[str, list[str] | dict[str, int]]
 
@@ -367,6 +367,26 @@ def test_without_commit_nothing_changes(tmp_path: Path) -> None:
         open_writer.delete("b")
     assert read_files(SparseIndex.open(tmp_path)) == before
     assert sorted(p.name for p in tmp_path.iterdir()) == ["generation-000001", "manifest.json", "write.lock"]
+
+
+def test_part_of_another_index_is_refused(tmp_path: Path) -> None:
+    """An index within another's generation is not changed, as that one's manifest tells its bytes; a copy is."""
+    with DirectoryWriter(tmp_path / "whole", kind="other") as outer:
+        build(outer.folder / "part", {"a": ["x"], "b": ["x", "y"]})
+        outer.commit(settings={}, counts={})
+    (part,) = (tmp_path / "whole").glob("generation-*/part")
+    before = {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()}
+    expected = f"{part} is a part of the index {tmp_path / 'whole'}; expected an index of its own"
+    with pytest.raises(IndexForeign, match=re.escape(expected)), SparseIndexWriter(part):
+        pass
+    with pytest.raises(IndexForeign, match=re.escape(expected)):
+        change_settings(part, kind="sparse", settings={"a": 1})
+    assert {path: path.read_bytes() for path in sorted(tmp_path.rglob("*")) if path.is_file()} == before
+    shutil.copytree(part, tmp_path / "copy")
+    with SparseIndexWriter(tmp_path / "copy") as writing:
+        writing.delete("a")
+        writing.commit()
+    assert len(SparseIndex.open(tmp_path / "copy")) == 1
 
 
 def test_one_writer_at_a_time(tmp_path: Path) -> None:

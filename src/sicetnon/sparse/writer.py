@@ -29,7 +29,7 @@ from sicetnon.sparse.runs import split_runs
 from sicetnon.sparse.segment import Segment
 from sicetnon.sparse.segment_builder import SegmentBuilder, read_terms
 from sicetnon.sparse.terms import check_doc_id
-from sicetnon.storage import DirectoryWriter, Manifest
+from sicetnon.storage import DirectoryWriter, Manifest, refuse_part
 
 _MOST_TIMES = 2  # as many documents as all later segments have together, for a segment to be merged with them
 _MOST_DELETED = 1 / 2  # of a segment's documents, for it to be left as it is
@@ -88,6 +88,7 @@ class SparseIndexWriter:
     def __enter__(self) -> Self:
         """Take the directory; see `DirectoryWriter`."""
         SparseIndex.open(self._path)  # a directory without an index is refused before anything is written to it
+        refuse_part(self._path)
         self._writer.__enter__()
         try:
             self._index = SparseIndex.open(self._path)

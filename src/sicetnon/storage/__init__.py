@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sicetnon.storage.format import FORMAT_VERSION as FORMAT_VERSION
     from sicetnon.storage.format import Manifest as Manifest
+    from sicetnon.storage.format import refuse_part as refuse_part
     from sicetnon.storage.reader import StoredDirectory as StoredDirectory
     from sicetnon.storage.reader import open_stored as open_stored
     from sicetnon.storage.reader import preload as preload
@@ -30,6 +31,7 @@ _HOMES = {
     "change_settings": "writer",
     "open_stored": "reader",
     "preload": "reader",
+    "refuse_part": "format",
     "write_strings": "strings",
 }
 

@@ -35,6 +35,17 @@ def is_own_name(name: str) -> bool:
     return name in {MANIFEST_NAME, UNFINISHED_MANIFEST_NAME, LOCK_NAME} or bool(GENERATION_PATTERN.fullmatch(name))
 
 
+def refuse_part(directory: Path) -> None:
+    """Refuse to change an index that is a part of another: that one's manifest tells the bytes of all its files."""
+    for folder in directory.resolve().parents:
+        if GENERATION_PATTERN.fullmatch(folder.name) and (folder.parent / MANIFEST_NAME).exists():
+            raise IndexForeign(
+                f"{directory} is a part of the index {folder.parent}",
+                expected="an index of its own",
+                remedy="change that index as a whole, or work on a copy of this part elsewhere",
+            )
+
+
 @dataclass(frozen=True, slots=True)
 class FileEntry:
     """Size in bytes and SHA-256 (64 lower-case hexadecimal digits) of one file of a generation."""

@@ -42,6 +42,7 @@ from sicetnon.storage.format import (
     is_own_name,
     name_generation,
     read_manifest,
+    refuse_part,
 )
 from sicetnon.storage.lock import WriteLock
 from sicetnon.storage.reader import StoredDirectory
@@ -310,6 +311,7 @@ def change_settings(path: str | Path, *, kind: str, settings: Mapping[str, Any])
     """Set some settings of the index in a directory, in one step; its files and other settings stay."""
     directory = Path(path)
     read_manifest(directory, kind=kind)  # a directory without an index is refused before anything is written to it
+    refuse_part(directory)
     try:
         lock = WriteLock.take(directory / LOCK_NAME)
         try:
