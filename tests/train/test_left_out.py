@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -10,16 +11,19 @@ from typing import Any
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from toy_model import make_corpus
 
 from sicetnon.collection import Memory
 from sicetnon.dense.encoder import Progress, Vectors
+from sicetnon.relevance.features import FEATURES
 from sicetnon.relevance.signals import BM25
 from sicetnon.text import analyze
 from sicetnon.train import describing, reranking, retrieval, training
 from sicetnon.train.contrastive import TuningPair
-from sicetnon.train.describing import Seen, recall_others
-from sicetnon.train.labelled import deal_folds, label_propositions, read_texts
+from sicetnon.train.describing import Seen, _choose_kept, recall_others
+from sicetnon.train.labelled import Labelled, deal_folds, label_propositions, read_texts
 from sicetnon.train.ranker import Described
 from sicetnon.train.reranker import RerankingExample
 from sicetnon.train.retrieval import train_retrieval
@@ -203,16 +207,25 @@ def test_one_pair_a_proposition(run: Run) -> None:
     assert {pair.stance for pairs in once for pair in pairs} == {Stance.ALL}
 
 
-def test_own_labels_do_not_reach_own_features(run: Run) -> None:
-    """Other labels of a proposition leave the features of all of its fold, itself included, the same bits."""
-    before = run(EXAMPLES).described
-    after = run(with_other_documents(EXAMPLES)).described
-    fold = dealt == dealt[VICTIM]
-    assert features_of(before, fold) == features_of(after, fold)
-    own = np.repeat(np.arange(len(KNOWN)) == VICTIM, before.counts)
-    assert (before.relevant[own] != after.relevant[own]).any()
-    for other in set(range(MEMORY_FOLDS)) - {int(dealt[VICTIM])}:  # all others remember it, and half are tuned on it
-        assert features_of(before, dealt == other) != features_of(after, dealt == other)
+def test_own_labels_are_left_out(run: Run) -> None:
+    """Other labels of a proposition change what is known of the documents that it names, and of no other one."""
+    asked = np.flatnonzero(dealt == dealt[VICTIM])
+    known: list[dict[int, Counter[int]]] = []
+    for examples in (EXAMPLES, with_other_documents(EXAMPLES)):
+        seen = run(examples).seen
+        assert seen is not None
+        at_least: dict[int, Counter[int]] = {}
+        places = np.repeat(np.arange(len(KNOWN)), seen.described.counts)
+        documents = np.concatenate(seen.candidates.documents)
+        told = seen.described.features[:, FEATURES.index("known propositions")]
+        for place in np.flatnonzero(np.isin(places, asked)).tolist():
+            at_least.setdefault(int(documents[place]), Counter())[round(float(told[place]), 9)] += 1
+        known.append(at_least)
+    before, after = known
+    ordinals = {document.doc_id: ordinal for ordinal, document in enumerate(DOCUMENTS)}
+    named = {ordinals[doc_id] for doc_id in KNOWN[VICTIM].doc_ids} | set(range(20, 24))
+    assert all(len(values) == 1 for values in before.values())  # a document is known alike to all of a fold
+    assert {document for document in before if before[document] != after[document]} <= named
 
 
 def test_own_text_does_not_reach_the_fold(run: Run) -> None:
@@ -272,16 +285,11 @@ def test_what_is_read_is_of_other_folds(run: Run) -> None:
     assert {fold_of[other] for other in beside} == set(range(MEMORY_FOLDS))
 
 
-@pytest.mark.parametrize("change", [with_other_documents, with_another_wording])
-def test_a_proposition_does_not_reach_what_is_read_in_its_fold(
-    run: Run, change: Callable[[list[Example]], list[Example]]
-) -> None:
-    """Other labels and another wording leave what is scored of those that are left out with it the same texts."""
-    before, after = run(EXAMPLES), run(change(EXAMPLES))
+def test_a_wording_does_not_reach_what_is_read_in_its_fold(run: Run) -> None:
+    """Another wording leaves what is scored of those that are left out with it the same texts."""
+    before, after = run(EXAMPLES), run(with_another_wording(EXAMPLES))
     half = int(dealt[VICTIM]) % HALVES
-    company = set(name_fold(int(dealt[VICTIM])))
-    if change is with_another_wording:
-        company.remove(KNOWN[VICTIM].proposition)
+    company = set(name_fold(int(dealt[VICTIM]))) - {KNOWN[VICTIM].proposition}
     scored = [[pair for pair in trained.rerankers[half].scored if pair[0] in company] for trained in (before, after)]
     assert scored[0] == scored[1]
     assert {proposition for proposition, _ in scored[0]} == company
@@ -291,34 +299,69 @@ def test_a_proposition_does_not_reach_what_is_read_in_its_fold(
     assert others[0] != others[1]  # the other folds of the half remember it
 
 
-def test_a_whole_fold_does_not_reach_its_memory(tmp_path: Path) -> None:
-    """Whatever the left-out propositions say and name: links, their order, and the expanded index are the same."""
+def recall(folder: Path, labelled: Sequence[Labelled], left_out: np.ndarray, *, seed: int = 0) -> Memory:
+    """The memory of the toy corpus without some propositions."""
     texts = read_texts(DOCUMENTS)
+    vectors = np.eye(len(labelled), dtype=np.float32)
+    drawn = np.random.SeedSequence(seed)
+    return recall_others(folder, texts, labelled, left_out=left_out, vectors=vectors, seed=drawn)
+
+
+def list_links(memory: Memory) -> list[tuple[int, int]]:
+    """Proposition and document of each link of a memory."""
+    return list(zip(memory.propositions.tolist(), memory.documents.tolist(), strict=True))
+
+
+def test_text_of_a_whole_fold_does_not_reach_its_memory(tmp_path: Path) -> None:
+    """Whatever the left-out propositions say: links, their order, and the expanded index are the same."""
     left_out = dealt == dealt[VICTIM]
-    labelled = label_propositions(EXAMPLES, texts.doc_ids)
+    labelled = label_propositions(EXAMPLES, read_texts(DOCUMENTS).doc_ids)
     changed = [
-        known._replace(proposition=f"{ANOTHER} {number}", documents=frozenset({number % 30, 29}))
-        if left_out[number]
-        else known
+        known._replace(proposition=f"{ANOTHER} {number}") if left_out[number] else known
         for number, known in enumerate(labelled)
     ]
-    vectors = np.eye(len(KNOWN), dtype=np.float32)
     asked = [analyze(known.proposition) for known in (*labelled, *changed)]
+    before, after = (recall(tmp_path / str(n), given, left_out) for n, given in enumerate((labelled, changed)))
+    assert list_links(before) == list_links(after)
+    scores = [[memory.expanded.scores(terms, scoring=BM25).tobytes() for terms in asked] for memory in (before, after)]
+    assert scores[0] == scores[1]
 
-    def recall(name: str, given: Any) -> tuple[Memory, bytes]:
-        memory = recall_others(tmp_path / name, texts, given, left_out=left_out, vectors=vectors)
-        return memory, np.array([memory.expanded.scores(terms, scoring=BM25) for terms in asked]).tobytes()
 
-    (before, scores_before), (after, scores_after) = recall("before", labelled), recall("after", changed)
-    assert before.propositions.tolist() == after.propositions.tolist()
-    assert before.documents.tolist() == after.documents.tolist()
-    assert scores_before == scores_after
-    assert not left_out[before.propositions].any()
-    expected = {(number, d) for number, known in enumerate(labelled) for d in known.documents if not left_out[number]}
-    links = list(zip(before.propositions.tolist(), before.documents.tolist(), strict=True))
-    assert set(links) == expected
-    assert len(links) == len(expected)
-    assert (np.diff(before.documents) >= 0).all()
+@given(st.lists(st.tuples(st.integers(0, 5), st.booleans(), st.integers(0, 11)), max_size=30))
+def test_every_known_document_loses_one(links: list[tuple[int, bool, int]]) -> None:
+    """A document is known by all its propositions but those left out; by all but one where it has none of these."""
+    documents, left_out, turns = (np.array([link[part] for link in links]) for part in range(3))
+    kept = _choose_kept(documents.astype(np.int32), left_out.astype(np.bool_), turns)
+    for document in set(documents.tolist()):
+        own = documents == document
+        if left_out[own].any():
+            assert (kept[own] == ~left_out[own]).all()
+        else:
+            (lost,) = np.flatnonzero(own & ~kept).tolist()
+            assert turns[lost] == turns[own].min()
+
+
+def test_nothing_is_lost_where_none_is_left_out(tmp_path: Path) -> None:
+    """The memory of all propositions has all their documents."""
+    labelled = label_propositions(EXAMPLES, read_texts(DOCUMENTS).doc_ids)
+    links = list_links(recall(tmp_path / "all", labelled, np.zeros(len(labelled), np.bool_)))
+    assert sorted(links) == sorted((number, d) for number, known in enumerate(labelled) for d in known.documents)
+
+
+def test_which_one_is_lost_is_by_chance(tmp_path: Path) -> None:
+    """Each of a document's propositions is lost about as often as the others; the same seed loses the same."""
+    own = frozenset({0})
+    labelled = [Labelled(f"P {number}", own, {Stance.ALL: own}) for number in range(4)]
+    labelled.append(Labelled("left out", frozenset({1}), {Stance.ALL: frozenset({1})}))
+    left_out = np.arange(5) == 4
+    lost: Counter[int] = Counter()
+    for seed in range(60):
+        kept = [number for number, _ in list_links(recall(tmp_path / str(seed), labelled, left_out, seed=seed))]
+        (gone,) = set(range(4)) - set(kept)
+        lost[gone] += 1
+    assert set(lost) == set(range(4))
+    again = recall(tmp_path / "again", labelled, left_out, seed=59)
+    assert set(range(4)) - {number for number, _ in list_links(again)} == {gone}
 
 
 def test_memory_is_that_of_an_index(tmp_path: Path, cheap_encoder: Any) -> None:
@@ -335,7 +378,8 @@ def test_memory_is_that_of_an_index(tmp_path: Path, cheap_encoder: Any) -> None:
     sources = Sources.of(Collection.open(tmp_path / "index"))
     vectors = cheap_encoder.encode_queries([known.proposition for known in labelled])
     left_out = np.zeros(len(labelled), np.bool_)
-    memory = recall_others(tmp_path / "memory", texts, labelled, left_out=left_out, vectors=vectors)
+    seed = np.random.SeedSequence(0)
+    memory = recall_others(tmp_path / "memory", texts, labelled, left_out=left_out, vectors=vectors, seed=seed)
     asked = ["A jury may tax the river.", KNOWN[3].proposition]
     in_index = measure_signals(sources, asked, cheap_encoder.encode_queries(asked))
     in_training = measure_signals(sources._replace(memory=memory), asked, cheap_encoder.encode_queries(asked))

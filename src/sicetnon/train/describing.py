@@ -115,8 +115,9 @@ def _describe_fold(training: Training, fold: int, sources: Sources, vectors: Vec
     """The candidates of the propositions of one fold, by a memory without them."""
     texts, labelled = training.texts, training.labelled
     left_out = training.folds == fold
+    seed = np.random.SeedSequence([training.settings.seed, fold])
     memory = recall_others(
-        training.work.folder / f"expanded-{fold}", texts, labelled, left_out=left_out, vectors=vectors
+        training.work.folder / f"expanded-{fold}", texts, labelled, left_out=left_out, vectors=vectors, seed=seed
     )
     sources = sources._replace(memory=memory)
     of_half = training.halves[memory.propositions] == fold % HALVES
@@ -148,25 +149,48 @@ def _describe_fold(training: Training, fold: int, sources: Sources, vectors: Vec
 
 
 def recall_others(
-    folder: Path, texts: Texts, labelled: Sequence[Labelled], *, left_out: npt.NDArray[np.bool_], vectors: Vectors
+    folder: Path,
+    texts: Texts,
+    labelled: Sequence[Labelled],
+    *,
+    left_out: npt.NDArray[np.bool_],
+    vectors: Vectors,
+    seed: np.random.SeedSequence,
 ) -> Memory:
     """The memory of an index that was built without the labelled propositions that are left out.
+
+    Their documents are known by one proposition less then, and where most documents are known by as many, that would
+    tell them apart as nothing does in use. So every other known document loses one of its propositions as well, by
+    chance.
 
     ``left_out`` bool [propositions]; ``vectors`` float32 [propositions, d]. Its sparse index is written to ``folder``,
     or read from there.
     """
-    links = sorted(
-        (document, index) for index in np.flatnonzero(~left_out).tolist() for document in labelled[index].documents
-    )
+    links = np.array(
+        sorted((document, index) for index, known in enumerate(labelled) for document in known.documents), np.int32
+    ).reshape(-1, 2)
+    if left_out.any():
+        turns = np.random.default_rng(seed).permutation(len(labelled))
+        links = links[_choose_kept(links[:, 0], left_out[links[:, 1]], turns[links[:, 1]])]
     terms: list[list[str]] = [[] for _ in texts.doc_ids]
-    for document, index in links:
+    for document, index in links.tolist():
         terms[document] += analyze(labelled[index].proposition)
-    return Memory(
-        vectors,
-        np.array([index for _, index in links], np.int32),
-        np.array([document for document, _ in links], np.int32),
-        build_lexical(folder, texts, terms),
-    )
+    return Memory(vectors, links[:, 1].copy(), links[:, 0].copy(), build_lexical(folder, texts, terms))
+
+
+def _choose_kept(
+    documents: npt.NDArray[np.int32], left_out: npt.NDArray[np.bool_], turns: Ints
+) -> npt.NDArray[np.bool_]:
+    """Which links are kept, bool [links]: of each document all but those left out, or else all but the first in turn.
+
+    ``documents`` int32 [links] names the document of each, ``turns`` int64 [links] the turn of its proposition.
+    """
+    kept = ~left_out
+    others = np.flatnonzero(~np.isin(documents, documents[left_out]))
+    ordered = others[np.lexsort((turns[others], documents[others]))]
+    _, firsts = np.unique(documents[ordered], return_index=True)
+    kept[ordered[firsts]] = False
+    return kept
 
 
 def build_lexical(folder: Path, texts: Texts, known_terms: Sequence[Sequence[str]]) -> SparseIndex:
