@@ -1,6 +1,6 @@
 """What does a model trained on labelled queries add, and how long does it take?
 
-    legal_training.py --corpus C --train DIR --dev DIR [--model MODEL] [--work DIR] [--out FILE]
+    legal_training.py --corpus C --train DIR --dev DIR [--fresh] [--model MODEL] [--work DIR] [--out FILE]
 
 C is the corpus, each DIR holds queries.jsonl and ground_truth.jsonl. Trains by the contract's train.sh unless MODEL is
 there already, builds, and answers the dev queries as an evaluator would. "seen" are the queries one of whose documents
@@ -32,6 +32,9 @@ def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     for flag in ("--corpus", "--train", "--dev"):
         parser.add_argument(flag, type=Path, required=True)
+    parser.add_argument(
+        "--fresh", action="store_true", help="train for queries that are no rest of the same collection"
+    )
     for flag in ("--model", "--work", "--out"):
         parser.add_argument(flag, type=Path)
     options = parser.parse_args()
@@ -42,6 +45,7 @@ def main() -> None:
         corpus = ["--corpus", str(options.corpus)]
         if not model.exists():
             training = [str(CONTRACT / "train.sh"), *corpus, "--examples", str(options.train), "--out", str(model)]
+            training += ["--fresh"] if options.fresh else []
             figures["train_s"] = round(measure_wall(training))
         (report,) = (json.loads(path.read_text()) for path in model.glob("generation-*/report.json"))
         figures["out of fold"] = {

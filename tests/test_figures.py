@@ -51,6 +51,11 @@ def test_training() -> None:
     assert quoted("trained on 5,239") == [round(ndcg["overall"], 3), round(figures["R@100"], 3)]
     slices = [round(ndcg["seen"], 3), round(ndcg["unseen"], 3)]
     assert quoted("... nDCG@10 where training names") == slices
+    fresh = kept("legal_training_fresh")
+    both = [round(fresh["nDCG@10"]["overall"], 3), round(fresh["R@100"], 3)]
+    assert quoted("... trained for fresh queries") == both + [
+        round(fresh["nDCG@10"][name], 3) for name in ("seen", "unseen")
+    ]
     times = [figures["train_s"], round(figures["build_s"]), round(figures["batch_s"], 1)]
     assert quoted("... that training") == times
 

@@ -21,4 +21,5 @@ while (($#)); do
 done
 [[ -n $corpus ]] || misuse "no --corpus"
 [[ -n $examples ]] || misuse "no --examples"
-exec "$python" -m sicetnon train "$corpus" "$examples" "${rest[@]}"
+# The contract draws its queries from the collection that the examples are of; --fresh after this says otherwise.
+exec "$python" -m sicetnon train "$corpus" "$examples" --from-pool "${rest[@]}"

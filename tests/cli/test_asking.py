@@ -6,6 +6,7 @@ import json
 import os
 import re
 import shutil
+import socket
 import subprocess
 import sys
 from collections.abc import Callable, Iterable, Mapping
@@ -15,6 +16,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from fake_endpoint import clear_environment
 
 from sicetnon.cli.demo import PROPOSITIONS
 from sicetnon.corpora import hit_row, read_results
@@ -200,7 +202,7 @@ class TestBatch:
             path = write_jsonl("q.jsonl", queries)
             ran = run_cli("batch", "-i", small_index, "--queries", path, "-o", tmp_path / "r.jsonl", "--deadline", "0s")
             assert (ran.status, ran.out) == (0, "")
-            said = "time was up: 0 of 1 propositions had their candidates read closely\n" if "q1" in asked else ""
+            said = "note: time was up: 0 of 1 propositions had their candidates read closely\n" if "q1" in asked else ""
             assert ran.err == f"{said}{len(queries)} queries answered in {tmp_path / 'r.jsonl'}\n"
             for row, query in zip(read_results(tmp_path / "r.jsonl"), queries, strict=True):
                 hits = small_searcher.search(Query(proposition=query["claim"])).hits
@@ -222,7 +224,51 @@ class TestBatch:
         arguments = ["batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r.jsonl", "--deadline", "1h"]
         for age, expected in ((0.0, False), (3_600.0, True)):
             monkeypatch.setattr("sicetnon.cli.ask.measure_age", lambda age=age: age)
-            assert run_cli(*arguments).err.startswith("time was up: ") == expected
+            assert run_cli(*arguments).err.startswith("note: time was up: ") == expected
+
+    @pytest.mark.parametrize("place", ["", "manifest.json", "write.lock", "generation-000001/vectors.npy"])
+    def test_output_over_the_index(
+        self, run_cli: RunCli, small_index: Path, tmp_path: Path, write_jsonl: WriteRows, place: str
+    ) -> None:
+        """Results are not written over what belongs to the index; beside it they are."""
+        index = tmp_path / "index"
+        shutil.copytree(small_index, index)
+        before = {path: path.read_bytes() for path in index.rglob("*") if path.is_file()}
+        arguments = ["batch", "-i", index, "--queries", write_jsonl("q.jsonl", self.queries), "-o"]
+        ran = run_cli(*arguments, index / place)
+        assert (ran.status, ran.out) == (1, "")
+        said = f"error: results in the index, at {index / place}; expected a path outside it; name another\n"
+        assert ran.err == said
+        assert {path: path.read_bytes() for path in index.rglob("*") if path.is_file()} == before
+        assert run_cli(*arguments, index / "results.jsonl").status == 0
+
+    @pytest.mark.usefixtures("sides_count")
+    def test_endpoint_that_is_down(
+        self,
+        run_cli: RunCli,
+        small_index: Path,
+        tmp_path: Path,
+        write_jsonl: WriteRows,
+        monkeypatch: pytest.MonkeyPatch,
+    ) -> None:
+        """With a deadline, a judge that cannot be reached leaves the quick answers, and it is said why."""
+        clear_environment(monkeypatch)
+        monkeypatch.setattr("sicetnon.cli.ask.measure_age", lambda: 0.0)
+        with socket.socket() as held:  # bound, and nobody listens
+            held.bind(("127.0.0.1", 0))
+            monkeypatch.setenv("SICETNON_ENDPOINT_URL", f"http://127.0.0.1:{held.getsockname()[1]}/v1")
+            monkeypatch.setenv("SICETNON_ENDPOINT_MODEL", "m")
+            monkeypatch.setenv("SICETNON_ENDPOINT_CACHE", str(tmp_path / "cache"))
+            queries = write_jsonl("q.jsonl", self.queries)
+            arguments = ["batch", "-i", small_index, "--queries", queries, "-o", tmp_path / "r.jsonl"]
+            ran = run_cli(*arguments, "--stance-judge", "endpoint", "--deadline", "2s")
+        assert (ran.status, ran.out) == (0, "")
+        assert len(read_results(tmp_path / "r.jsonl")) == 3
+        note, said = ran.err.splitlines()
+        assert note.startswith("note: from the endpoint ")
+        assert "no answer" in note
+        assert note.endswith(": 0 of 1 propositions had their candidates read closely")
+        assert said.startswith("3 queries answered")
 
     @pytest.mark.parametrize("text", ["soon", "18", "-1s"])
     def test_deadline_that_is_none(

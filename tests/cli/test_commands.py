@@ -163,13 +163,15 @@ def test_error_of_the_operating_system(run_cli: RunCli, monkeypatch: pytest.Monk
 
 
 def test_interrupted(run_cli: RunCli, monkeypatch: pytest.MonkeyPatch) -> None:
-    """Ctrl-C exits as a shell expects."""
+    """Ctrl-C exits as a shell expects, and says so, whether it reaches us or typer first."""
+    for raised in (KeyboardInterrupt(), SystemExit(130)):
 
-    def interrupt() -> None:
-        raise KeyboardInterrupt
+        def interrupt(raised: BaseException = raised) -> None:
+            raise raised
 
-    monkeypatch.setattr(program, "app", interrupt)
-    assert run_cli("demo").status == 130
+        monkeypatch.setattr(program, "app", interrupt)
+        ran = run_cli("demo")
+        assert (ran.status, ran.err) == (130, "error: interrupted\n")
 
 
 def test_reader_that_leaves(small_index: Path) -> None:
@@ -307,3 +309,13 @@ def test_closed_standard_error(small_index: Path, write_jsonl: Any, tmp_path: Pa
     line = " ".join(shlex.quote(str(word)) for word in command) + " 2>&-"
     assert subprocess.run(["bash", "-c", line], check=False).returncode == 0
     assert (tmp_path / "r").read_text().startswith('{"query_id": "q"')
+
+
+@pytest.mark.parametrize(
+    ("option", "value"), [("--epochs", "inf"), ("--epochs", "nan"), ("--epochs", "-1"), ("--seed", str(2**32))]
+)
+def test_training_with_a_number_out_of_range(run_cli: RunCli, tmp_path: Path, option: str, value: str) -> None:
+    """Such a number is wrong use, seen before anything is read."""
+    ran = run_cli("train", tmp_path / "c", tmp_path / "e", "--out", tmp_path / "m", option, value)
+    assert (ran.status, ran.out) == (2, "")
+    assert option in ran.err

@@ -124,6 +124,17 @@ class TestWholeTraining:
         about = json.loads(run_cli("index", "info", tmp_path / "model", "--json").out)
         assert (about["kind"], about["base"], about["seed"]) == ("model", str(bert), 3)
 
+    def test_budget_without_time_for_all(self, run_cli: RunCli, data: Path, bert: Path, tmp_path: Path) -> None:
+        """It is said what a budget left out, and that it was not kept."""
+        arguments = ["train", data / "corpus.jsonl", data / "examples", "--out", tmp_path / "model", "--encoder", bert]
+        ran = run_cli(*arguments, "--budget", "0s", "--cross-encoder")
+        assert ran.status == 0, ran.err
+        notes = [line for line in ran.err.splitlines() if line.startswith("note: ")]
+        assert notes == [
+            "note: --budget left no time for a cross-encoder: none was tried",
+            "note: it took 0 minutes, more than --budget 0s",
+        ]
+
     @pytest.mark.parametrize("name", ["config.json", "model.safetensors", "tokenizer.json"])
     def test_encoder_that_does_not_load(self, run_cli: RunCli, data: Path, bert: Path, name: str) -> None:
         """A directory that looks like an encoder, with a file cut off, is an error, and leaves nothing."""

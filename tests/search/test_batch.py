@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from tiny_onnx import make_reranker, make_tokenizer
 from toy_model import WORDS, ToyModel, make_corpus, make_ranker
 
-from sicetnon.errors import InputError
+from sicetnon.errors import EndpointError, InputError
 from sicetnon.ingest import build_index
 from sicetnon.relevance.reranker import RERANKED, Blend
 from sicetnon.search import CANDIDATES, Deadline, Ranked, Searcher
@@ -251,6 +251,37 @@ def test_sides_are_judged_where_they_are_asked_for(indexes: dict[bool, Path], ch
         assert refusing.rank_many(sided, deadline=Deadline(0.0)).refinable == 1
 
 
+class Failing(Counting):
+    """A judge at an endpoint that answers for one proposition, and fails then."""
+
+    def judge_all(self, claim: Claim, readings: Sequence[Reading]) -> Iterable[Verdict]:
+        """Side with the first proposition."""
+        if self.asked:
+            raise EndpointError("no answer", expected="one", remedy="try again")
+        return super().judge_all(claim, readings)
+
+
+def test_judge_that_fails(indexes: dict[bool, Path], cheap_encoder: Any) -> None:
+    """With a deadline what is there when a judge fails is the answer, with the reason; without one it is an error."""
+    sided = [Query(proposition=known.proposition, stance=Stance.SUPPORTED) for known in KNOWN[:3]]
+    with pytest.raises(EndpointError):
+        Searcher.open(indexes[False], encoder=cheap_encoder, judge=Failing()).rank_many(sided)
+    answer = Searcher.open(indexes[False], encoder=cheap_encoder, judge=Failing()).rank_many(
+        sided, deadline=Deadline(600.0)
+    )
+    assert (answer.refined, answer.refinable, str(answer.fault)) == (1, 3, "no answer; expected one; try again")
+    whole = Searcher.open(indexes[False], encoder=cheap_encoder, judge=Counting()).rank_many(sided)
+    none = Searcher.open(indexes[False], encoder=cheap_encoder, judge=Refusing()).rank_many(
+        sided, deadline=Deadline(0.0)
+    )
+    assert none.fault is None
+    found = [
+        [ranked == other for other in (judged, unjudged)]
+        for ranked, judged, unjudged in zip(answer.rankings, whole.rankings, none.rankings, strict=True)
+    ]
+    assert sorted(found) == [[False, True], [False, True], [True, False]]
+
+
 def test_sides_that_count_nothing(tmp_path: Path, cheap_encoder: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     """Where training found that the side adds nothing, nothing is judged for it, and the ranking is the same."""
     index = build(tmp_path / "index", cheap_encoder, reranks=False, stance_weight=0.0)
@@ -277,7 +308,7 @@ def test_progress(reading: Searcher) -> None:
 
 def test_no_query(reading: Searcher) -> None:
     """No query gets no answer."""
-    assert reading.rank_many([]) == ([], 0, 0)
+    assert reading.rank_many([]) == ([], 0, 0, None)
 
 
 def test_bad_query(reading: Searcher, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -348,6 +348,17 @@ def test_nothing_is_lost_where_none_is_left_out(tmp_path: Path) -> None:
     assert sorted(links) == sorted((number, d) for number, known in enumerate(labelled) for d in known.documents)
 
 
+def test_nothing_else_is_lost_in_a_pool(tmp_path: Path) -> None:
+    """Where the queries to come are the rest of a pool, only what is left out is lost."""
+    texts = read_texts(DOCUMENTS)
+    labelled = label_propositions(EXAMPLES, texts.doc_ids)
+    left_out = dealt == dealt[VICTIM]
+    vectors = np.eye(len(labelled), dtype=np.float32)
+    memory = recall_others(tmp_path / "pool", texts, labelled, left_out=left_out, vectors=vectors, seed=None)
+    expected = {(number, d) for number, known in enumerate(labelled) for d in known.documents if not left_out[number]}
+    assert set(list_links(memory)) == expected
+
+
 def test_which_one_is_lost_is_by_chance(tmp_path: Path) -> None:
     """Each of a document's propositions is lost about as often as the others; the same seed loses the same."""
     own = frozenset({0})

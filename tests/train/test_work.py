@@ -13,7 +13,7 @@ import numpy as np
 import pytest
 
 import sicetnon
-from sicetnon.errors import IndexLocked, InputError
+from sicetnon.errors import IndexDirectoryError, IndexLocked, InputError
 from sicetnon.train.work import ABOUT, Arrays, Work
 
 INPUT = {"version": "1", "settings": {"trees": 3}}
@@ -51,6 +51,48 @@ def test_each_step_is_its_own(tmp_path: Path) -> None:
     with Work(tmp_path / "w", INPUT) as work:
         work.once("half-0", make)
         assert work.once("half-1", lambda: {"counts": np.array([5])})["counts"].tolist() == [5]
+
+
+@pytest.mark.parametrize("kept_bytes", [0, 100, -300])
+def test_damaged_step(tmp_path: Path, kept_bytes: int) -> None:
+    """A step whose file was cut off is made again; damage to what is only told does not matter."""
+    do(tmp_path / "w")
+    kept = tmp_path / "w" / "half-0.npz"
+    kept.write_bytes(kept.read_bytes()[:kept_bytes])
+    (tmp_path / "w" / "seconds").write_bytes(b"\xff")
+    with Work(tmp_path / "w", INPUT) as work:
+        assert work.seconds < 100
+        made = work.once("half-0", make)
+        assert all((made[name] == array).all() for name, array in MADE.items())
+        assert work.once("half-0", refuse).keys() == MADE.keys()
+
+
+def test_folder_that_cannot_be_made(tmp_path: Path) -> None:
+    """Where no folder can be made, one error says what to do."""
+    (tmp_path / "file").write_text("x")
+    with pytest.raises(IndexDirectoryError, match=r"cannot be written \(.*\); expected a folder"):
+        Work(tmp_path / "file" / "w", INPUT)
+    with pytest.raises(IndexDirectoryError, match=r"[Nn]ame too long"):
+        Work(tmp_path / ("w" * 300), INPUT)
+
+
+def test_failure_of_a_library(tmp_path: Path) -> None:
+    """Whatever a library raises as it writes becomes one error; what stood there stays, and our own errors too."""
+
+    def fail(folder: Path) -> None:
+        folder.mkdir()
+        raise Exception("No space left on device\nand more")  # noqa: TRY002 - as safetensors does
+
+    def refuse_input(_: Path) -> None:
+        raise InputError("x", expected="y", remedy="z")
+
+    with Work(tmp_path / "w", INPUT) as work:
+        work.once("before", make)
+        with pytest.raises(IndexDirectoryError, match=r"cannot be written \(No space left on device\); expected"):
+            work.save_folder("encoder", fail)
+        assert not (work.folder / "encoder").exists()
+        with pytest.raises(InputError):
+            work.save_folder("encoder", refuse_input)
 
 
 def test_failed_step(tmp_path: Path) -> None:

@@ -16,6 +16,8 @@ from sicetnon.cli import ask, demo, index, learn, serve, sparse
 from sicetnon.errors import SicetnonError
 from sicetnon.wording import harmless
 
+INTERRUPTED = 130
+
 app = typer.Typer(
     name="sicetnon",
     help="Find the court documents that support or refute a legal proposition.",
@@ -68,9 +70,13 @@ def main() -> None:
         # An ID or a path may hold a line break, and worse.
         sys.stderr.write(f"error: {harmless(' '.join(str(error).splitlines()))}\n")
         sys.exit(1)
-    except KeyboardInterrupt:
+    except KeyboardInterrupt:  # before typer's own handling of it
         sys.stderr.write("error: interrupted\n")
-        sys.exit(130)
+        sys.exit(INTERRUPTED)
+    except SystemExit as leaving:
+        if leaving.code == INTERRUPTED:
+            sys.stderr.write("error: interrupted\n")
+        raise
 
 
 def _leave(number: int, _frame: FrameType | None) -> NoReturn:

@@ -6,6 +6,7 @@ import json
 import sys
 from datetime import date, datetime
 from enum import StrEnum
+from math import inf
 from pathlib import Path
 from typing import Annotated, Any
 
@@ -110,10 +111,12 @@ def batch(
     from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import ResultRow, read_queries, write_results
     from sicetnon.search import Deadline, Searcher
+    from sicetnon.storage import check_output
 
     limit = None if deadline is None else Deadline(read_time(deadline, "--deadline"), spent=measure_age())
     asked = read_queries(queries, top_k=top_k)
-    judge = load_judge(stance_judge)
+    check_output(output, index_dir)
+    judge = load_judge(stance_judge, until=limit.end if limit else inf)
     searcher = Searcher.open(index_dir, judge=judge)
     with show_progress() as report:
         answer = searcher.rank_many(asked, deadline=limit, progress=report)
@@ -122,8 +125,9 @@ def batch(
     )
     tell_unreadable(judge)
     if answer.refined < answer.refinable:
+        why = "time was up" if answer.fault is None else str(answer.fault)
         sys.stderr.write(
-            f"time was up: {answer.refined:,} of {answer.refinable:,} propositions had their candidates read closely\n"
+            f"note: {why}: {answer.refined:,} of {answer.refinable:,} propositions had their candidates read closely\n"
         )
     sys.stderr.write(f"{count:,} queries answered in {output}\n")
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import sys
 from enum import StrEnum
+from math import inf
 from typing import TYPE_CHECKING, Annotated, TypeAlias
 
 import typer
@@ -30,14 +31,14 @@ JudgeOption: TypeAlias = Annotated[
 ]
 
 
-def load_judge(judge: Judge) -> EndpointJudge | None:
-    """The judge asked for; None for the stance model."""
+def load_judge(judge: Judge, *, until: float = inf) -> EndpointJudge | None:
+    """The judge asked for; None for the stance model. ``until``: when it is no longer waited for."""
     if judge is Judge.MODEL:
         return None
     from sicetnon.remote import Chat
     from sicetnon.stance.endpoint import EndpointJudge
 
-    return EndpointJudge(Chat.from_environment())
+    return EndpointJudge(Chat.from_environment(until=until))
 
 
 def tell_unreadable(judge: EndpointJudge | None) -> None:

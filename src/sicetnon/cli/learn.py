@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -10,6 +11,8 @@ from typing import Annotated
 import typer
 
 from sicetnon.cli.times import read_time
+
+MOST_EPOCHS, MOST_SEED = 1_000.0, 2**32 - 1
 
 
 def register(app: typer.Typer) -> None:
@@ -32,8 +35,19 @@ def train(
         str, typer.Option(help='The encoder to tune: "embedded", or a local sentence-transformers directory.')
     ] = "embedded",
     epochs: Annotated[
-        float | None, typer.Option(min=0.0, help="How often tuning goes through the examples, to overrule the default.")
+        float | None,
+        typer.Option(
+            min=0.0, max=MOST_EPOCHS, help="How often tuning goes through the examples, to overrule the default."
+        ),
     ] = None,
+    from_pool: Annotated[
+        bool,
+        typer.Option(
+            "--from-pool/--fresh",
+            help="Whether queries to come are the rest of the collection that the examples were drawn from, where a "
+            "document with few examples is likelier to be asked for, or fresh ones.",
+        ),
+    ] = False,
     budget: Annotated[
         str | None, typer.Option(metavar="TIME", help="How long it may take, such as 90m or 2h: tuning is cut to that.")
     ] = None,
@@ -41,7 +55,7 @@ def train(
         bool,
         typer.Option("--cross-encoder", help="Tune a cross-encoder too; keep it if it ranks the first ten better."),
     ] = False,
-    seed: Annotated[int, typer.Option(min=0, help="Another seed draws other batches and folds.")] = 0,
+    seed: Annotated[int, typer.Option(min=0, max=MOST_SEED, help="Another seed draws other batches and folds.")] = 0,
     as_json: Annotated[bool, typer.Option("--json", help="Print the report as one JSON object.")] = False,
 ) -> None:
     """Train a retrieval model from labelled queries, for index build --model.
@@ -58,9 +72,12 @@ def train(
     from sicetnon.train.retrieval import train_retrieval
     from sicetnon.train.training import TrainingSettings
 
+    if epochs is not None and math.isnan(epochs):
+        raise typer.BadParameter("--epochs nan is no number; give one such as 2")
     tuning = TuningSettings(seed=seed)
     settings = TrainingSettings(
         base=encoder,
+        from_pool=from_pool,
         budget=None if budget is None else read_time(budget, "--budget"),
         tuning=tuning if epochs is None else replace(tuning, epochs=epochs),
         ranker=RankerSettings(seed=seed),
@@ -72,6 +89,10 @@ def train(
         report = train_retrieval(
             read_documents(corpus), read_examples(examples), out, settings=settings, progress=progress
         )
+    if cross_encoder and report.cross_encoder is None:
+        typer.echo("note: --budget left no time for a cross-encoder: none was tried", err=True)
+    if budget and report.seconds > (settings.budget or 0):
+        typer.echo(f"note: it took {report.seconds / 60:.0f} minutes, more than --budget {budget}", err=True)
     if report.unknown:
         typer.echo(f"note: {word_unknown(report.unknown)}", err=True)
     if as_json:

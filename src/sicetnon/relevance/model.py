@@ -35,6 +35,7 @@ class RetrievalModel:
 
     def __init__(self, stored: StoredDirectory) -> None:
         self._stored = stored
+        stored.verify()  # else damage would go into an index, and be whole there
         with stored.naming_damage():
             self.ranker = Ranker.from_json(stored.path(RANKER).read_text(encoding="utf-8"))
             lines = stored.path(PROPOSITIONS).read_text(encoding="utf-8").splitlines()
@@ -49,7 +50,7 @@ class RetrievalModel:
 
     @classmethod
     def open(cls, path: Path | str) -> RetrievalModel:
-        """Open the model at ``path``.
+        """Open the model at ``path``; every file of it is read and compared with its checksum.
 
         Raises:
             IndexDirectoryError: there is none, or it is of another version, or damaged.

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any, Self, TypeVar
 
 from sicetnon.errors import EndpointError
 from sicetnon.remote.cache import AnswerCache
-from sicetnon.remote.client import Client
+from sicetnon.remote.client import Client, Limits
 from sicetnon.remote.settings import URL, Settings, read_settings
 
 Answer = TypeVar("Answer")
@@ -25,9 +26,10 @@ class Chat:
         self._name = f'"{settings.model}" at {settings.url}'
 
     @classmethod
-    def from_environment(cls) -> Self:
-        """The chat model that the environment names: see ``read_settings``."""
-        return cls(read_settings(chat=True))
+    def from_environment(cls, *, until: float = inf) -> Self:
+        """The chat model that the environment names: see ``read_settings``; ``until``: see ``Limits``."""
+        settings = read_settings(chat=True)
+        return cls(settings, client=Client(settings, limits=Limits(until=until)))
 
     def ask(self, system: str, user: str, read: Callable[[str], Answer | None]) -> Answer | None:
         """What ``read`` makes of the model's answer, which is kept then; None where it made nothing of two answers.

@@ -17,6 +17,7 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from email.utils import parsedate_to_datetime
+from math import inf
 from typing import TYPE_CHECKING, Any, NoReturn, TypeVar
 
 from sicetnon.errors import EndpointError, InputError, MissingExtra
@@ -31,6 +32,7 @@ Answer = TypeVar("Answer")
 PARALLEL = 8  # calls at a time
 TOO_MANY, FAILED = 429, 500  # status codes; from FAILED on the fault is the server's
 REFUSED = (401, 403)
+LEAST_WAIT = 0.01  # a timeout of nothing is none
 SAID_BYTES, SAID_CHARACTERS = 4_096, 200  # of a refusal: read, and told
 SECONDS = re.compile(r"\d{1,9}(\.\d+)?", re.ASCII)
 
@@ -45,6 +47,7 @@ class Limits:
     connect: float = 10.0
     silence: float = 120.0  # without a byte: a chat model may think for a while
     answer: float = 600.0  # for all of one answer, once it has begun
+    until: float = inf  # by ``time.monotonic``: no call is waited for any longer
     answer_bytes: int = 64 * 2**20
 
 
@@ -63,10 +66,9 @@ class Client:
         self._sleep = sleep
         self._jitter = random.Random()  # noqa: S311 - no secret; unseeded, since processes must not wait in step
         headers = {"Authorization": f"Bearer {settings.key}"} if settings.key else {}
-        timeout = httpx2.Timeout(self._limits.silence, connect=self._limits.connect, pool=None)
         try:
             httpx2.URL(settings.url)
-            self._http = httpx2.Client(headers=headers, timeout=timeout, follow_redirects=False)
+            self._http = httpx2.Client(headers=headers, follow_redirects=False)
         except (httpx2.InvalidURL, ValueError, ImportError) as error:  # the last where a proxy needs another package
             raise InputError(
                 "an endpoint's URL, or a proxy's, that cannot be used",
@@ -83,6 +85,8 @@ class Client:
         """
         attempt = 1
         while True:
+            if time.monotonic() >= self._limits.until:
+                self._fail("no answer in time", expected="one by the deadline", remedy="allow more time")
             try:
                 return self._post_once(path, body)
             except _PassingError as passing:
@@ -100,8 +104,10 @@ class Client:
                 remedy="check that the server runs and is reached from here, and try again later",
             )
         if asked is not None:
-            return asked + self._limits.first_wait * self._jitter.random()
-        return self._limits.first_wait * 2.0 ** (attempt - 1) * self._jitter.uniform(0.5, 1)
+            wait = asked + self._limits.first_wait * self._jitter.random()
+        else:
+            wait = self._limits.first_wait * 2.0 ** (attempt - 1) * self._jitter.uniform(0.5, 1)
+        return min(wait, max(self._limits.until - time.monotonic(), 0))
 
     def _post_once(self, path: str, body: Mapping[str, object]) -> dict[str, Any]:
         import httpx2
@@ -110,7 +116,11 @@ class Client:
         url = f"{self._settings.url}/{path}"
         try:
             with self._http.stream(
-                "POST", url, content=raw, headers={"Content-Type": "application/json", "Accept": "application/json"}
+                "POST",
+                url,
+                content=raw,
+                headers={"Content-Type": "application/json", "Accept": "application/json"},
+                timeout=self._find_timeout(),
             ) as response:
                 if not response.is_success:
                     self._refuse(response)
@@ -135,6 +145,13 @@ class Client:
             )
         return value
 
+    def _find_timeout(self) -> httpx2.Timeout:
+        """How long this call waits for a connection, and for each piece of an answer."""
+        import httpx2
+
+        left = max(self._limits.until - time.monotonic(), LEAST_WAIT)
+        return httpx2.Timeout(min(self._limits.silence, left), connect=min(self._limits.connect, left), pool=None)
+
     def _refuse(self, response: httpx2.Response) -> NoReturn:
         """Raise what an answer that is no success calls for."""
         status = response.status_code
@@ -155,7 +172,7 @@ class Client:
 
     def _read(self, response: httpx2.Response) -> bytes:
         answer = bytearray()
-        deadline = time.monotonic() + self._limits.answer
+        deadline = min(time.monotonic() + self._limits.answer, self._limits.until)
         for part in response.iter_bytes():
             answer += part
             if len(answer) > self._limits.answer_bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
+from sicetnon.errors import EndpointError
 from sicetnon.relevance.reranker import RERANKED
 from sicetnon.search.finding import Found
 from sicetnon.search.scoring import score_candidate
@@ -23,12 +24,14 @@ class BatchAnswer(NamedTuple):
     """The ranking of each query in order, and how many lists of candidates a deadline left time to refine.
 
     A list is ``refinable`` where there is a cross-encoder to read it or a side is asked for, and ``refined`` once that
-    was done. Queries that have their candidates in common share a list.
+    was done. Queries that have their candidates in common share a list. ``fault``: why no more were refined, where a
+    judge at an endpoint failed before a deadline.
     """
 
     rankings: list[Ranked]
     refined: int
     refinable: int
+    fault: EndpointError | None = None
 
 
 def measure_doubt(found: Found) -> float:

@@ -19,6 +19,11 @@ class Deadline:
         self._started: float | None = None
         self._longest = 0.0
 
+    @property
+    def end(self) -> float:
+        """When the work has to end, by the clock."""
+        return self._end
+
     def allows_another(self) -> bool:
         """Whether another piece of work fits, judged by the longest yet.
 

@@ -13,7 +13,7 @@ import numpy as np
 from sicetnon.collection import Collection
 from sicetnon.dense import QUERIES_AT_ONCE, Encoder
 from sicetnon.dense.encoder import Vectors
-from sicetnon.errors import InputError, ModelError
+from sicetnon.errors import EndpointError, InputError, ModelError
 from sicetnon.relevance import Ranker, Relevance, Reranker, load_encoder_of
 from sicetnon.search.batch import BatchAnswer, measure_doubt, rank_candidates
 from sicetnon.search.checking import check_query
@@ -98,7 +98,10 @@ class Searcher:
 
         First all candidates are found, which no deadline cuts short. Then, query by query, the first are read by the
         cross-encoder, and sides are judged where one is asked for. With a ``deadline`` the queries come first that this
-        may change most, and when time is up the rest stay as they are.
+        may change most, and when time is up, or a judge at an endpoint fails, the rest stay as they are.
+
+        Raises:
+            EndpointError: a judge at an endpoint fails, and there is no deadline.
         """
         queries = list(queries)
         for query in queries:
@@ -109,11 +112,17 @@ class Searcher:
         waiting = [shared for shared in found if self._finder.reranks or shared in sided]
         if deadline:
             waiting.sort(key=lambda shared: -measure_doubt(found[shared]))
-        refined = 0
+        refined, fault = 0, None
         for shared in waiting:
             if deadline and not deadline.allows_another():
                 break
-            found[shared] = self._refine(found[shared], sided=shared in sided)
+            try:
+                found[shared] = self._refine(found[shared], sided=shared in sided)
+            except EndpointError as error:
+                if deadline is None:
+                    raise
+                fault = error
+                break
             refined += 1
             report("reading", refined, len(waiting))
         rankings = []
@@ -121,7 +130,7 @@ class Searcher:
             own = found[self._share(query)]
             doc_ids = self._collection.documents.read_ids(own.ordinals.tolist())
             rankings.append(rank_candidates(query, own, doc_ids, self._stance_weight))
-        return BatchAnswer(rankings, refined, len(waiting))
+        return BatchAnswer(rankings, refined, len(waiting), fault)
 
     def _find_all(self, queries: Sequence[Query], report: Progress) -> dict[Query, Found]:
         """The candidates of all queries, those that have them in common once."""

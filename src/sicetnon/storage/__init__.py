@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from sicetnon.storage.format import FORMAT_VERSION as FORMAT_VERSION
     from sicetnon.storage.format import Manifest as Manifest
+    from sicetnon.storage.format import check_output as check_output
     from sicetnon.storage.format import refuse_part as refuse_part
     from sicetnon.storage.reader import StoredDirectory as StoredDirectory
     from sicetnon.storage.reader import open_stored as open_stored
@@ -29,6 +30,7 @@ _HOMES = {
     "StoredDirectory": "reader",
     "StringTable": "strings",
     "change_settings": "writer",
+    "check_output": "format",
     "open_stored": "reader",
     "preload": "reader",
     "refuse_part": "format",

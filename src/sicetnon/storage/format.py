@@ -13,7 +13,15 @@ from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any, NoReturn
 
-from sicetnon.errors import IndexDamaged, IndexDirectoryError, IndexForeign, IndexNotFound, IndexTooNew, IndexTooOld
+from sicetnon.errors import (
+    IndexDamaged,
+    IndexDirectoryError,
+    IndexForeign,
+    IndexNotFound,
+    IndexTooNew,
+    IndexTooOld,
+    InputError,
+)
 
 FORMAT_VERSION = 2
 MANIFEST_NAME = "manifest.json"
@@ -44,6 +52,19 @@ def refuse_part(directory: Path) -> None:
                 expected="an index of its own",
                 remedy="change that index as a whole, or work on a copy of this part elsewhere",
             )
+
+
+def check_output(output: Path, directory: Path) -> None:
+    """Refuse to write something else over what belongs to the index in a directory.
+
+    Raises:
+        InputError: ``output`` is such a file, or lies in such a folder.
+    """
+    inside = output.resolve()
+    if inside.is_relative_to(directory.resolve()):
+        parts = inside.relative_to(directory.resolve()).parts
+        if not parts or is_own_name(parts[0]):
+            raise InputError(f"results in the index, at {output}", expected="a path outside it", remedy="name another")
 
 
 @dataclass(frozen=True, slots=True)

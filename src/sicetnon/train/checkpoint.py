@@ -10,6 +10,8 @@ import time
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from sicetnon.train.work import telling_failure
+
 if TYPE_CHECKING:
     from sicetnon.train.optimizing import Tunable
 
@@ -26,12 +28,16 @@ class Checkpoint:
         self._kept = time.monotonic()
 
     def restore(self, model: Tunable, optimizer: Any) -> int:
-        """Load what was kept, if anything; return how many steps were done."""
+        """Load what was kept, if anything that is whole; return how many steps were done."""
         if self._path is None or not self._path.exists():
             return 0
-        from safetensors import safe_open
+        from safetensors import SafetensorError, safe_open
 
-        with safe_open(str(self._path), framework="pt", device="cpu") as kept:
+        try:
+            opened = safe_open(str(self._path), framework="pt", device="cpu")
+        except SafetensorError:  # cut off
+            return 0
+        with opened as kept:
             step = int(json.loads(kept.metadata()["step"]))
             model.load_weights({name: kept.get_tensor(f"weight {name}") for name, _ in model.parameters})
             known = set(kept.keys())
@@ -55,6 +61,7 @@ class Checkpoint:
             tensors |= {f"{moment} {name}": state[moment].contiguous() for moment in MOMENTS}
             tensors[f"step {name}"] = state["step"]
         unfinished = self._path.with_suffix(".unfinished")
-        save_file(tensors, str(unfinished), metadata={"step": json.dumps(step)})
-        unfinished.replace(self._path)
+        with telling_failure(unfinished):
+            save_file(tensors, str(unfinished), metadata={"step": json.dumps(step)})
+            unfinished.replace(self._path)
         self._kept = time.monotonic()

@@ -115,7 +115,7 @@ def _describe_fold(training: Training, fold: int, sources: Sources, vectors: Vec
     """The candidates of the propositions of one fold, by a memory without them."""
     texts, labelled = training.texts, training.labelled
     left_out = training.folds == fold
-    seed = np.random.SeedSequence([training.settings.seed, fold])
+    seed = None if training.settings.from_pool else np.random.SeedSequence([training.settings.seed, fold])
     memory = recall_others(
         training.work.folder / f"expanded-{fold}", texts, labelled, left_out=left_out, vectors=vectors, seed=seed
     )
@@ -155,13 +155,12 @@ def recall_others(
     *,
     left_out: npt.NDArray[np.bool_],
     vectors: Vectors,
-    seed: np.random.SeedSequence,
+    seed: np.random.SeedSequence | None,
 ) -> Memory:
     """The memory of an index that was built without the labelled propositions that are left out.
 
-    Their documents are known by one proposition less then, and where most documents are known by as many, that would
-    tell them apart as nothing does in use. So every other known document loses one of its propositions as well, by
-    chance.
+    Their documents are known by one proposition less then, and where most documents are known by as many, that tells
+    them apart. With a ``seed`` every other known document loses one of its propositions as well, by chance.
 
     ``left_out`` bool [propositions]; ``vectors`` float32 [propositions, d]. Its sparse index is written to ``folder``,
     or read from there.
@@ -169,7 +168,9 @@ def recall_others(
     links = np.array(
         sorted((document, index) for index, known in enumerate(labelled) for document in known.documents), np.int32
     ).reshape(-1, 2)
-    if left_out.any():
+    if seed is None or not left_out.any():
+        links = links[~left_out[links[:, 1]]]
+    else:
         turns = np.random.default_rng(seed).permutation(len(labelled))
         links = links[_choose_kept(links[:, 0], left_out[links[:, 1]], turns[links[:, 1]])]
     terms: list[list[str]] = [[] for _ in texts.doc_ids]

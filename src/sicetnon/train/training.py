@@ -29,11 +29,14 @@ Ints = npt.NDArray[np.int64]
 class TrainingSettings:
     """How to train. ``base`` is the encoder to tune: "embedded" or a local sentence-transformers directory.
 
-    ``budget`` is how many seconds the training may take; tuning is shortened to keep it, never lengthened. ``reranks``:
-    whether a cross-encoder is tried.
+    ``from_pool``: whether the queries to come are the rest of the collection that the examples were drawn from, so that
+    a document with fewer examples than others is likelier to be asked for; else they are taken to be new, and the
+    number of a document's examples to tell nothing. ``budget`` is how many seconds the training may take; tuning is
+    shortened to keep it, never lengthened. ``reranks``: whether a cross-encoder is tried.
     """
 
     base: str = EMBEDDED
+    from_pool: bool = False
     budget: float | None = None
     tuning: TuningSettings = field(default_factory=TuningSettings)
     ranker: RankerSettings = field(default_factory=RankerSettings)

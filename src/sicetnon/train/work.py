@@ -4,17 +4,20 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import shutil
 import time
-from collections.abc import Callable, Mapping
-from contextlib import suppress
+import zipfile
+import zlib
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager, suppress
 from pathlib import Path
 from typing import Any, Self
 
 import numpy as np
 import numpy.typing as npt
 
-from sicetnon.errors import IndexLocked, InputError
+from sicetnon.errors import IndexDirectoryError, IndexLocked, InputError, SicetnonError
 from sicetnon.storage.lock import WriteLock
 
 ABOUT, UNFINISHED, LOCK, SPENT = "training.json", "training.unfinished", "training.lock", "seconds"
@@ -64,8 +67,10 @@ class Work:
                 expected="nothing, or this training's own unfinished work",
                 remedy="remove it, or name another --out",
             )
-        spent = self.folder / SPENT
-        return float(spent.read_text(encoding="utf-8") or 0) if spent.exists() else 0.0
+        try:
+            return float((self.folder / SPENT).read_text(encoding="utf-8"))
+        except (FileNotFoundError, ValueError):  # no step was finished, or the file was damaged: it is only told
+            return 0.0
 
     @property
     def seconds(self) -> float:
@@ -75,23 +80,27 @@ class Work:
     def once(self, name: str, make: Callable[[], Arrays]) -> Arrays:
         """The arrays called ``name``: made the first time, read after that."""
         path = self.folder / f"{name}.npz"
-        if not path.exists():
-            made = make()
-            assert not any(array.dtype.hasobject for array in made.values())
-            unfinished = path.with_suffix(".unfinished")
+        if (kept := _read_arrays(path)) is not None:
+            return kept
+        made = make()
+        assert not any(array.dtype.hasobject for array in made.values())
+        unfinished = path.with_suffix(".unfinished")
+        with telling_failure(unfinished):
             with unfinished.open("wb") as sink:
                 np.savez(sink, **made)  # type: ignore[arg-type]  # none is called as one of its options
+                sink.flush()
+                os.fsync(sink.fileno())
             unfinished.replace(path)
             (self.folder / SPENT).write_text(f"{self.seconds:.1f}", encoding="utf-8")
-        with np.load(path, allow_pickle=False) as kept:
-            return dict(kept)
+        return made
 
     def save_folder(self, name: str, save: Callable[[Path], None]) -> None:
         """Make the folder called ``name`` with what ``save`` writes into it, whole or not at all."""
         unfinished = self.folder / f"{name} unfinished"  # a checkpoint of that name has a file "NAME.unfinished"
         shutil.rmtree(unfinished, ignore_errors=True)
-        save(unfinished)
-        unfinished.replace(self.folder / name)
+        with telling_failure(unfinished):
+            save(unfinished)
+            unfinished.replace(self.folder / name)
 
     def remove(self) -> None:
         """The training is finished. What says whose the folder is goes last, so that a kill leaves no riddle."""
@@ -106,15 +115,44 @@ class Work:
             self.folder.rmdir()
 
 
+@contextmanager
+def telling_failure(path: Path) -> Iterator[None]:
+    """Turn what goes wrong as something is written to ``path`` into one error, whichever library writes.
+
+    Raises:
+        IndexDirectoryError: it cannot be written.
+    """
+    try:
+        yield
+    except SicetnonError:
+        raise
+    except Exception as error:  # of safetensors and torch, each their own: a full disk is a plain Exception
+        raise IndexDirectoryError(
+            f"{path} cannot be written ({next(iter(str(error).splitlines()), type(error).__name__)})",
+            expected="a folder that can be written, with room for the training's work",
+            remedy="make room, or name another --out, and start the training again",
+        ) from error
+
+
+def _read_arrays(path: Path) -> Arrays | None:
+    """What was kept of a finished step; None where there is nothing, or it was damaged: then it is made again."""
+    try:
+        with path.open("rb") as source, np.load(source, allow_pickle=False) as kept:
+            return dict(kept)
+    except (OSError, ValueError, KeyError, EOFError, zipfile.BadZipFile, zlib.error):
+        return None
+
+
 def _take(folder: Path) -> WriteLock:
     """Lock the folder, made if it is not there; what is no training's is not touched."""
-    if folder.exists() and not _is_own(folder):
-        raise InputError(
-            f"{folder} holds something else",
-            expected="nothing, or this training's own unfinished work",
-            remedy="remove it, or name another --out",
-        )
-    folder.mkdir(parents=True, exist_ok=True)
+    with telling_failure(folder):
+        if folder.exists() and not _is_own(folder):
+            raise InputError(
+                f"{folder} holds something else",
+                expected="nothing, or this training's own unfinished work",
+                remedy="remove it, or name another --out",
+            )
+        folder.mkdir(parents=True, exist_ok=True)
     try:
         return WriteLock.take(folder / LOCK)
     except (IndexLocked, FileNotFoundError) as error:  # the latter where another one ends just now
