@@ -24,9 +24,9 @@ def propositions() -> list[JudgedProposition]:
 
 
 def test_decisions_enough(decisions: dict[str, Document]) -> None:
-    """There are at least 400 decisions, from 1803 to 2024, in at least 200 areas of law."""
+    """There are at least 600 decisions, from 1803 to 2024, in at least 200 areas of law."""
     days = [document.decided for document in decisions.values() if document.decided is not None]
-    assert len(days) == len(decisions) >= 400
+    assert len(days) == len(decisions) >= 600
     assert (min(days).year, max(days).year) == (1803, 2024)
     assert len({area for document in decisions.values() for area in document.areas}) >= 200
 
@@ -62,8 +62,8 @@ def test_overruled_pairs(decisions: dict[str, Document]) -> None:
 
 
 def test_propositions_enough(propositions: list[JudgedProposition]) -> None:
-    """There are at least 4,000 judgments of propositions, no two alike, at least 400 with a decision on each side."""
-    assert sum(len(p.judgments) for p in propositions) >= 4_000
+    """There are at least 11,000 judgments of propositions, no two alike, at least 400 with a decision on each side."""
+    assert sum(len(p.judgments) for p in propositions) >= 11_000
     alike = Counter(" ".join(p.proposition.lower().split()) for p in propositions)
     assert max(alike.values()) == 1
     both = {Side.SUPPORTS, Side.REFUTES}
