@@ -28,7 +28,7 @@ SETTINGS = TuningSettings(epochs=4, batch=2, learning_rate=1e-3)
 STEPS = 8
 
 
-class Killed(Exception):
+class Killed(BaseException):
     """The training is stopped."""
 
 
