@@ -43,27 +43,42 @@ def make_encoder(vectors: Vectors) -> bytes:
     )
 
 
-def make_reranker(
-    words: Sequence[str], asked: Mapping[str, float], read: Mapping[str, float], *, keepdims: int = 0
-) -> bytes:
+def make_reranker(words: Sequence[str], asked: Mapping[str, float], read: Mapping[str, float]) -> bytes:
     """Make a cross-encoder whose score adds up a weight of each word: ``asked`` of a proposition, ``read`` of a text.
 
-    ``words`` are those of the tokenizer; one without a weight counts nothing. ``keepdims`` of 1 leaves the score
-    with an axis that it should not have.
+    ``words`` are those of the tokenizer; one without a weight counts nothing.
+    """
+    figures = [{word: (weight,) for word, weight in own.items()} for own in (asked, read)]
+    return make_cross_encoder(words, *figures, output="score", width=1)
+
+
+def make_cross_encoder(
+    words: Sequence[str],
+    asked: Mapping[str, Sequence[float]],
+    read: Mapping[str, Sequence[float]],
+    *,
+    output: str,
+    width: int,
+    keepdims: int = 0,
+) -> bytes:
+    """Make a cross-encoder of ``width`` figures a pair, each of which adds up a weight of each word, as a reranker's.
+
+    ``keepdims`` of 1 leaves the figures with an axis that they should not have.
     """
     known = (*SPECIALS, *words)
-    weights = [own.get(word, 0.0) for own in (asked, read) for word in known]
+    weights = [own.get(word, [0.0] * width) for own in (asked, read) for word in known]
     return _make_model(
         [
             _node("Mul", ["token_type_ids", "known"], "shift"),
             _node("Add", ["input_ids", "shift"], "place"),
             _node("Gather", ["weights", "place"], "each"),
-            _node("Cast", ["attention_mask"], "kept", to=FLOAT),
+            _node("Cast", ["attention_mask"], "seen", to=FLOAT),
+            _node("Unsqueeze", ["seen"], "kept", axes=[2]),
             _node("Mul", ["each", "kept"], "counted"),
-            _node("ReduceSum", ["counted"], "score", axes=[1], keepdims=keepdims),
+            _node("ReduceSum", ["counted"], output, axes=[1], keepdims=keepdims),
         ],
         {"weights": np.array(weights, np.float32), "known": np.array([len(known)], np.int64)},
-        output=("score", ("texts",)),
+        output=(output, ("texts", *("one",) * keepdims, width)),
     )
 
 

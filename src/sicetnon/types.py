@@ -112,6 +112,14 @@ class JudgedProposition:
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
+class ContrastSet:
+    """Statements on one matter, and claims with the side that each statement takes toward them, in the same order."""
+
+    statements: tuple[str, ...]
+    claims: tuple[tuple[str, tuple[Side, ...]], ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
     """Which documents may be returned. ``courts`` holds court names or court IDs; an empty tuple allows every court.
 

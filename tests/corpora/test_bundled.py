@@ -6,7 +6,7 @@ from collections import Counter
 
 import pytest
 
-from sicetnon.corpora import read_bundled_decisions, read_bundled_propositions
+from sicetnon.corpora import read_bundled_contrasts, read_bundled_decisions, read_bundled_propositions
 from sicetnon.text import split_sentences
 from sicetnon.types import Document, JudgedProposition, Side
 
@@ -112,3 +112,33 @@ def test_evidence_is_marked(propositions: list[JudgedProposition]) -> None:
     """Every judgment for or against marks its evidence."""
     taken = [j for p in propositions for j in p.judgments if j.side is not Side.NEITHER]
     assert all(judgment.evidence for judgment in taken)
+
+
+def test_contrasts() -> None:
+    """Each claim of a contrast set is of different sides beside different statements: alone it tells nothing."""
+    contrasts = read_bundled_contrasts()
+    assert len(contrasts) >= 1_800
+    for contrast in contrasts:
+        assert len(set(contrast.statements)) == len(contrast.statements) >= 3, contrast
+        assert len({text for text, _ in contrast.claims}) == len(contrast.claims) >= 2, contrast
+        assert all(len(set(sides)) >= 2 for _, sides in contrast.claims), contrast
+
+
+def test_contrasts_share_no_claim_and_no_statement() -> None:
+    """No claim and no statement stands in two sets."""
+    texts = [text for contrast in read_bundled_contrasts() for text, _ in contrast.claims]
+    said = [statement for contrast in read_bundled_contrasts() for statement in contrast.statements]
+    for each in (texts, said):
+        assert [text for text, count in Counter(each).items() if count > 1] == []
+
+
+def test_sides_of_contrasts_do_not_show_in_negations() -> None:
+    """A claim with a negation is about as often supported as refuted."""
+    counts = Counter(
+        side
+        for contrast in read_bundled_contrasts()
+        for text, sides in contrast.claims
+        if {"not", "no", "never", "cannot", "without", "nothing"} & set(text.lower().split())
+        for side in sides
+    )
+    assert 0.9 < counts[Side.SUPPORTS] / counts[Side.REFUTES] < 1.1

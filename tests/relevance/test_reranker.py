@@ -12,7 +12,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from tiny_onnx import make_encoder, make_reranker, make_tokenizer
+from tiny_onnx import make_cross_encoder, make_encoder, make_reranker, make_tokenizer
 from toy_model import WORDS, ToyModel, make_corpus, make_ranker
 
 from sicetnon.collection import Collection, CollectionWriter, Memory
@@ -184,9 +184,11 @@ class TestScores:
         with pytest.raises(ModelError, match='the model "reranker" cannot be run') as caught:
             reranker.score("Police warrant.", ["ship"])
         assert "\n" not in str(caught.value)
-        reranker = Reranker(make_reranker(WORDS, {}, {}, keepdims=1), TOKENIZER_JSON, BLENDED.to_json())
-        with pytest.raises(ModelError, match=r"a score of shape \(1, 1\); expected one number for a pair"):
-            reranker.score("Police warrant.", ["ship"])
+        for width, keepdims, shape in ((1, 1, r"\(1, 1, 1\)"), (3, 0, r"\(1, 3\)")):
+            odd = make_cross_encoder(WORDS, {}, {}, output="score", width=width, keepdims=keepdims)
+            reranker = Reranker(odd, TOKENIZER_JSON, BLENDED.to_json())
+            with pytest.raises(ModelError, match=f"a score of shape {shape}; expected one number for a pair"):
+                reranker.score("Police warrant.", ["ship"])
 
 
 def write(path: Path, *, reranks: bool) -> RetrievalModel:

@@ -6,9 +6,7 @@ import json
 import random
 import shutil
 import sys
-from collections import Counter
 from pathlib import Path
-from typing import Any
 
 import numpy as np
 import pytest
@@ -18,10 +16,7 @@ from sicetnon.dense import load_encoder
 from sicetnon.dense.encoder import load_own_encoder
 from sicetnon.dense.local import INSTRUCTIONS, LocalEncoder
 from sicetnon.errors import MissingExtra, ModelError
-from sicetnon.relevance import Reranker
-from sicetnon.relevance.reranker import Blend
-from sicetnon.train.export import export_onnx, export_reranker
-from sicetnon.train.reranker import RerankerSettings, TunableReranker
+from sicetnon.train.export import export_onnx
 from sicetnon.train.tunable import LARGE, TEXTS_RECOMPUTED, TunableEncoder, _must_recompute, find_base
 from sicetnon.types import Stance
 
@@ -106,65 +101,6 @@ class TestOnnx:
         tuned.save(tmp_path / "saved")
         loaded = load_encoder(str(tmp_path / "saved"))
         assert loaded.encode_queries(TEXTS) == pytest.approx(tuned.encode_queries(TEXTS), abs=1e-5)
-
-
-class TestReranker:
-    """A cross-encoder that is written as ONNX, in int8."""
-
-    pytestmark = needs_exact_torch
-
-    @pytest.fixture(scope="class")
-    def tuned(self, bert: Path) -> TunableReranker:
-        """Make a cross-encoder of random weights, of a size that training leads to."""
-        reranker = TunableReranker(TunableEncoder(bert), RerankerSettings())
-        chance = np.random.default_rng(2)
-        with torch_free_of_gradients():
-            for _, parameter in reranker.parameters:
-                if parameter.ndim > 1:
-                    drawn = chance.normal(scale=1 / np.sqrt(parameter.shape[-1]), size=parameter.shape)
-                    parameter.copy_(parameter.new_tensor(drawn))
-        return reranker
-
-    def test_same_scores(self, tuned: TunableReranker) -> None:
-        """Scores are near torch's, also of a pair that is cut, and order pairs nearly as those do."""
-        pairs = [(proposition, text) for proposition in TEXTS for text in [*TEXTS, TOO_LONG]]
-        reranker = Reranker(export_reranker(tuned), tuned.tokenizer_json, Blend(1.0, 1.0, 0.0).to_json())
-        scores = np.array([reranker.score(proposition, [text])[0] for proposition, text in pairs])
-        expected = tuned.score(pairs)
-        assert expected.std() > 0.1
-        assert np.corrcoef(scores, expected)[0, 1] > 0.99
-        assert np.abs(scores - expected).max() < 0.3 * expected.std()
-        together = reranker.score(TEXTS[1], TEXTS)
-        assert together.tolist() == [reranker.score(TEXTS[1], [text])[0] for text in TEXTS]
-
-    def test_small(self, tuned: TunableReranker) -> None:
-        """Matrices are int8: the model is far smaller than its weights in float32 would be."""
-        import onnx
-
-        model = onnx.load_from_string(export_reranker(tuned))
-        kinds = Counter(each.data_type for each in model.graph.initializer if np.prod(each.dims) >= 32 * 32)
-        whole = {"word_embeddings": 1, "position_embeddings": 1}  # which are looked up, not multiplied
-        assert kinds[onnx.TensorProto.INT8] == 2 * 6
-        assert kinds[onnx.TensorProto.FLOAT] == len(whole)
-
-    def test_same_weights_same_bytes(self, tuned: TunableReranker) -> None:
-        """Two exports of the same weights are the same bytes."""
-        assert export_reranker(tuned) == export_reranker(tuned)
-
-    def test_nothing_is_said(
-        self, tuned: TunableReranker, caplog: pytest.LogCaptureFixture, capfd: pytest.CaptureFixture[str]
-    ) -> None:
-        """No library tells our user what it thinks of the way that the model is made."""
-        export_reranker(tuned)
-        assert caplog.records == []
-        assert capfd.readouterr() == ("", "")
-
-
-def torch_free_of_gradients() -> Any:
-    """Have torch keep nothing for gradients."""
-    import torch
-
-    return torch.no_grad()
 
 
 class TestTunable:

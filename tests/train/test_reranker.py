@@ -1,4 +1,4 @@
-"""Tuning a cross-encoder: what a step sees, how pairs are scored, and where it leads."""
+"""Tuning a cross-encoder that ranks: what a step sees, and where it leads."""
 
 from __future__ import annotations
 
@@ -13,15 +13,8 @@ import pytest
 from tiny_models import needs_exact_torch
 
 from sicetnon.train.checkpoint import Checkpoint
-from sicetnon.train.reranker import (
-    PAIRS_AT_ONCE,
-    RatedText,
-    RerankerSettings,
-    RerankingExample,
-    TunableReranker,
-    _draw,
-    tune_reranker,
-)
+from sicetnon.train.cross_encoder import TunableCrossEncoder
+from sicetnon.train.reranker import RatedText, RerankerSettings, RerankingExample, _draw, tune_reranker
 from sicetnon.train.tunable import TunableEncoder
 
 TOPICS = ["phone", "car", "flag", "fence", "school", "ship", "vote", "land"]
@@ -93,7 +86,7 @@ def tune(
     examples: list[RerankingExample] | None = None,
     checkpoint: Checkpoint | None = None,
     progress: Callable[[int, int], None] = lambda _done, _total: None,
-) -> TunableReranker:
+) -> TunableCrossEncoder:
     """Tune a cross-encoder on the toy examples."""
     return tune_reranker(
         encoder,
@@ -104,83 +97,39 @@ def tune(
     )
 
 
-def copy_weights(reranker: TunableReranker) -> dict[str, Any]:
+def make_untuned(encoder: TunableEncoder, settings: RerankerSettings) -> TunableCrossEncoder:
+    """What tuning begins from."""
+    return TunableCrossEncoder(encoder, outputs=1, layers=settings.layers, seed=settings.seed)
+
+
+def copy_weights(reranker: TunableCrossEncoder) -> dict[str, Any]:
     """All parameters by name."""
     return {name: parameter.detach().numpy().copy() for name, parameter in reranker.parameters}
 
 
-def same(one: TunableReranker, two: TunableReranker) -> bool:
+def same(one: TunableCrossEncoder, two: TunableCrossEncoder) -> bool:
     """Whether two have the same weights, bit by bit."""
     other = copy_weights(two)
     return all(np.array_equal(weight, other[name]) for name, weight in copy_weights(one).items())
 
 
-def rank_own(reranker: TunableReranker) -> list[int]:
+def rank_own(reranker: TunableCrossEncoder) -> list[int]:
     """At which place, from 0, each example's text on point stands among the example's texts."""
     places = []
     for example in EXAMPLES:
-        scores = reranker.score([(example.proposition, text) for text, _ in (*example.relevant, *example.others)])
+        texts = [text for text, _ in (*example.relevant, *example.others)]
+        scores = reranker.score([(example.proposition, text) for text in texts])[:, 0]
         places.append(int((scores > scores[0]).sum()))
     return places
 
 
-def measure_lead(reranker: TunableReranker) -> float:
+def measure_lead(reranker: TunableCrossEncoder) -> float:
     """By how much texts on point score above the others of their proposition, in the mean."""
     leads = []
     for proposition, relevant, others in EXAMPLES:
-        scores = reranker.score([(proposition, text) for text, _ in (*relevant, *others)])
+        scores = reranker.score([(proposition, text) for text, _ in (*relevant, *others)])[:, 0]
         leads.append(scores[0] - scores[1:].mean())
     return float(np.mean(leads))
-
-
-class TestScores:
-    """Pairs, before anything is tuned."""
-
-    pytestmark = needs_exact_torch
-
-    def test_order_and_company(self, bert: Path) -> None:
-        """Scores come in the order of the pairs, more of them than fit at once, and are the same alone."""
-        reranker = TunableReranker(TunableEncoder(bert), SETTINGS)
-        more = rate("a", "the " * 90)
-        pairs = [(e.proposition, text) for e in EXAMPLES for text, _ in (*e.relevant, *e.others, *more)]
-        assert len(pairs) > PAIRS_AT_ONCE
-        scores = reranker.score(pairs)
-        assert scores.dtype == np.float64
-        alone = [reranker.score([pair])[0] for pair in pairs]
-        assert scores == pytest.approx(alone, abs=1e-6)
-        assert scores.std() > 1e-4
-        assert reranker.rate(pairs[:3]).detach().numpy() == pytest.approx(scores[:3], abs=1e-6)
-
-    def test_proposition_and_text_are_told_apart(self, bert: Path) -> None:
-        """The two texts of a pair do not change places without a change of the score."""
-        reranker = TunableReranker(TunableEncoder(bert), SETTINGS)
-        one, other = "the court held", "the police may"
-        assert reranker.score([(one, other)])[0] != pytest.approx(reranker.score([(other, one)])[0], abs=1e-6)
-
-    def test_first_layers(self, bert: Path) -> None:
-        """So many layers are kept of the encoder, which keeps all of its own."""
-        encoder = TunableEncoder(bert)
-        vectors = encoder.encode_documents(["the court held"])
-        one, both = (TunableReranker(encoder, replace(SETTINGS, layers=layers)) for layers in (1, 6))
-        assert [len(each.bert.encoder.layer) for each in (one, both)] == [1, 2]
-        assert len(encoder.transformer.encoder.layer) == 2
-        pair = ("the police", "may search")
-        assert one.score([pair])[0] != both.score([pair])[0]
-        assert encoder.encode_documents(["the court held"]).tobytes() == vectors.tobytes()
-
-    def test_head_is_drawn_by_the_seed(self, bert: Path) -> None:
-        """The same seed begins with the same head, another with another."""
-        encoder = TunableEncoder(bert)
-        one, again, other = (TunableReranker(encoder, replace(SETTINGS, seed=seed)) for seed in (0, 0, 1))
-        assert same(one, again)
-        assert not same(one, other)
-
-    def test_weights_round_trip(self, bert: Path) -> None:
-        """Weights go into another one bit by bit."""
-        encoder = TunableEncoder(bert)
-        one, other = (TunableReranker(encoder, replace(SETTINGS, seed=seed)) for seed in (0, 1))
-        other.load_weights({name: parameter.detach().clone() for name, parameter in one.parameters})
-        assert same(one, other)
 
 
 class TestTuning:
@@ -189,11 +138,11 @@ class TestTuning:
     pytestmark = needs_exact_torch
 
     @pytest.fixture(scope="class")
-    def tuned(self, bert: Path) -> TunableReranker:
+    def tuned(self, bert: Path) -> TunableCrossEncoder:
         """A cross-encoder that was tuned without a stop."""
         return tune(TunableEncoder(bert))
 
-    def test_learns(self, bert: Path, tuned: TunableReranker) -> None:
+    def test_learns(self, bert: Path, tuned: TunableCrossEncoder) -> None:
         """What is on point comes to stand before what is not; the encoder it began from stays as it was."""
         encoder = TunableEncoder(bert)
         weights = {name: weight.numpy().copy() for name, weight in encoder.weights.items()}
@@ -201,15 +150,15 @@ class TestTuning:
         assert same(tune(encoder, progress=lambda *step: told.append(step)), tuned)
         assert told == [(step, 40) for step in range(1, 41)]
         assert rank_own(tuned) == [0] * len(EXAMPLES)
-        assert sum(rank_own(TunableReranker(encoder, SETTINGS))) > 0
+        assert sum(rank_own(make_untuned(encoder, SETTINGS))) > 0
         assert all(np.array_equal(weight.numpy(), weights[name]) for name, weight in encoder.weights.items())
 
-    def test_seeds(self, bert: Path, tuned: TunableReranker) -> None:
+    def test_seeds(self, bert: Path, tuned: TunableCrossEncoder) -> None:
         """Another seed ends elsewhere."""
         assert not same(tune(TunableEncoder(bert), settings=replace(SETTINGS, seed=1)), tuned)
 
     @pytest.mark.parametrize("stops", [[1], [17], [3, 4, 39], [40]])
-    def test_resumed_run(self, bert: Path, tuned: TunableReranker, tmp_path: Path, stops: list[int]) -> None:
+    def test_resumed_run(self, bert: Path, tuned: TunableCrossEncoder, tmp_path: Path, stops: list[int]) -> None:
         """A run that is stopped, perhaps again and again, ends in the bits of one that was not."""
         for stop in stops:
 
@@ -225,13 +174,13 @@ class TestTuning:
         assert began == list(range(stops[-1] + 1, 41))
         assert same(resumed, tuned)
 
-    def test_examples_that_teach_nothing(self, bert: Path, tuned: TunableReranker) -> None:
+    def test_examples_that_teach_nothing(self, bert: Path, tuned: TunableCrossEncoder) -> None:
         """One without a text on point or without another is passed over; where all are, nothing is tuned."""
         empty = [RerankingExample("P", (), rate("a")), RerankingExample("Q", rate("q"), ())]
         assert same(tune(TunableEncoder(bert), examples=[*empty, *EXAMPLES, *empty]), tuned)
         encoder = TunableEncoder(bert)
         untuned = tune(encoder, examples=empty, progress=lambda *_: pytest.fail("tuned"))
-        assert same(untuned, TunableReranker(encoder, SETTINGS))
+        assert same(untuned, make_untuned(encoder, SETTINGS))
 
     def test_learns_what_the_ranker_gets_wrong(self, bert: Path) -> None:
         """Where the ranker is sure and right, there is little to learn; where it is sure and wrong, much."""
@@ -243,7 +192,7 @@ class TestTuning:
                 for proposition, relevant, others in EXAMPLES
             ]
             settings = replace(SETTINGS, epochs=3)
-            before, after = TunableReranker(encoder, settings), tune(encoder, settings=settings, examples=rated)
+            before, after = make_untuned(encoder, settings), tune(encoder, settings=settings, examples=rated)
             moved.append(measure_lead(after) - measure_lead(before))
         assert moved[1] > 10 * abs(moved[0])
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Annotated
@@ -63,6 +64,7 @@ def train(
     The encoder is tuned, a ranker fitted, and both are measured on examples left out. What is unfinished lies beside
     the model: started again after it was stopped, the same training goes on from there.
     """
+    _share_cores()
     from sicetnon.cli.progress import show_progress
     from sicetnon.corpora import read_documents, read_examples
     from sicetnon.train.contrastive import TuningSettings
@@ -145,6 +147,14 @@ def train_stance(
     with whole_file(out) as sink:
         sink.write(model.to_json())
     typer.echo(json.dumps(asdict(report), indent=2))
+
+
+def _share_cores() -> None:
+    """Let threads that wait for one another sleep, unless the user says otherwise; before torch or LightGBM is loaded.
+
+    A thread that spins takes the core from the one it waits for, where other programs use the machine too.
+    """
+    os.environ.setdefault("OMP_WAIT_POLICY", "PASSIVE")
 
 
 def evaluate(

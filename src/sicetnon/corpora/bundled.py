@@ -6,9 +6,10 @@ from collections.abc import Iterator
 from importlib.resources import as_file, files
 from pathlib import Path
 
+from sicetnon.corpora.contrasts import read_contrasts
 from sicetnon.corpora.documents import read_documents
 from sicetnon.corpora.labels import read_propositions
-from sicetnon.types import Document, JudgedProposition
+from sicetnon.types import ContrastSet, Document, JudgedProposition
 
 DATA = files("sicetnon") / "data"
 
@@ -23,3 +24,9 @@ def read_bundled_propositions() -> list[JudgedProposition]:
     """The bundled propositions with the side that named bundled decisions take toward them."""
     with as_file(DATA / "propositions.jsonl") as path:
         return read_propositions(Path(path))
+
+
+def read_bundled_contrasts() -> list[ContrastSet]:
+    """The bundled contrast sets: legal holdings and views in debates, in our own words."""
+    with as_file(DATA / "contrasts.jsonl") as path:
+        return read_contrasts(Path(path))

@@ -84,7 +84,7 @@ class Blend(NamedTuple):
 
 
 class Reranker:
-    """The cross-encoder in ONNX: input_ids, attention_mask, token_type_ids -> ``score`` float32 [pairs]."""
+    """The cross-encoder in ONNX: input_ids, attention_mask, token_type_ids -> ``score`` float32 [pairs, 1]."""
 
     def __init__(self, model: bytes, tokenizer: str, blend: str) -> None:
         """Load it; ``tokenizer`` and ``blend`` are JSON.
@@ -101,7 +101,7 @@ class Reranker:
         One pair at a time: what is quantised on the way would else depend on a pair's company.
         """
         scores = [self._model.run_pair(proposition, text) for text in texts]
-        if odd := [score.shape for score in scores if score.shape != (1,)]:
+        if odd := [score.shape for score in scores if score.shape != (1, 1)]:
             raise ModelError(f"a score of shape {odd[0]}", expected="one number for a pair", remedy=REMEDY)
         return np.array(scores, np.float64).reshape(-1)
 

@@ -10,8 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 from sicetnon.dense.onnx_encoder import HIDDEN
 from sicetnon.errors import ModelError
-from sicetnon.relevance.reranker import SCORE
-from sicetnon.train.reranker import TunableReranker, pool
+from sicetnon.train.cross_encoder import TunableCrossEncoder, pool
 from sicetnon.train.tunable import TunableEncoder
 
 if TYPE_CHECKING:
@@ -49,20 +48,20 @@ def export_onnx(encoder: TunableEncoder) -> bytes:
     return _export(Hidden(), HIDDEN, axes={0: "texts", 1: "tokens"})
 
 
-def export_reranker(reranker: TunableReranker) -> bytes:
-    """The model that ``Reranker`` runs: weights in int8, products quantised on the way."""
+def export_cross_encoder(model: TunableCrossEncoder, output: str) -> bytes:
+    """Inputs of pairs -> ``output`` float32 [pairs, outputs]: weights in int8, products quantised on the way."""
     import torch
 
-    class Score(torch.nn.Module):  # type: ignore[misc]
+    class Figures(torch.nn.Module):  # type: ignore[misc]
         def __init__(self) -> None:
             super().__init__()
-            self.bert, self.head = reranker.bert, reranker.head
+            self.bert, self.head = model.bert, model.head
 
         def forward(self, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
             hidden = _hidden_states(self.bert, input_ids, attention_mask, token_type_ids)
             return pool(hidden, attention_mask, self.head)
 
-    return _quantise(_export(Score(), SCORE, axes={0: "texts"}))
+    return _quantise(_export(Figures(), output, axes={0: "texts"}))
 
 
 def _hidden_states(bert: Any, input_ids: Tensor, attention_mask: Tensor, token_type_ids: Tensor) -> Tensor:
@@ -95,7 +94,7 @@ def _export(module: Any, output: str, *, axes: dict[int, str]) -> bytes:
 
 
 def _quantise(model: bytes) -> bytes:
-    """Matrices in int8, a scale for each of their columns; what they are multiplied with is quantised in use."""
+    """Embeddings and matrices in int8; what the matrices are multiplied with is quantised in use."""
     import onnx
     from onnxruntime.quantization import quantize_dynamic
     from onnxruntime.quantization.quant_utils import add_pre_process_metadata
@@ -105,5 +104,5 @@ def _quantise(model: bytes) -> bytes:
     with tempfile.TemporaryDirectory() as folder:
         whole, small = Path(folder) / "whole.onnx", Path(folder) / "small.onnx"
         onnx.save(read, str(whole))
-        quantize_dynamic(whole, small, per_channel=True, op_types_to_quantize=["MatMul"])
+        quantize_dynamic(whole, small, per_channel=True, op_types_to_quantize=["Gather", "MatMul"])
         return small.read_bytes()

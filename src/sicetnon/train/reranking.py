@@ -11,12 +11,13 @@ import numpy.typing as npt
 from sicetnon.relevance.reranker import NONE_KNOWN, RERANKED, Blend, Nearest, join_texts
 from sicetnon.train.checkpoint import Checkpoint
 from sicetnon.train.contrastive import TuningPair
+from sicetnon.train.cross_encoder import TunableCrossEncoder
 from sicetnon.train.describing import Seen, tune_half
 from sicetnon.train.labelled import Labelled, LabelledQuery, Texts, draw_some, list_queries
 from sicetnon.train.logistic import fit_multinomial
 from sicetnon.train.measuring import Candidates, Estimate, estimate, measure_queries, order_cells
 from sicetnon.train.ranker import Described
-from sicetnon.train.reranker import RatedText, RerankingExample, TunableReranker, tune_reranker
+from sicetnon.train.reranker import RatedText, RerankingExample, tune_reranker
 from sicetnon.train.training import HALVES, Training
 from sicetnon.train.tunable import TunableEncoder
 from sicetnon.train.work import Arrays
@@ -73,7 +74,7 @@ def try_reranking(training: Training, pairs: Sequence[TuningPair], seen: Seen, p
     return weigh_reranking(queries, seen.described, seen.candidates, probabilities, reranked, halves=training.halves)
 
 
-def tune_shipped(training: Training, encoder: TunableEncoder, seen: Seen, probabilities: Floats) -> TunableReranker:
+def tune_shipped(training: Training, encoder: TunableEncoder, seen: Seen, probabilities: Floats) -> TunableCrossEncoder:
     """The cross-encoder that is shipped: tuned on all propositions."""
     ordered = order_cells(seen.described, seen.candidates, probabilities)
     read = Read(training.texts, training.labelled, seen.nearest)
@@ -98,14 +99,15 @@ def _score_half(
     scored = []
     for start in range(0, len(cells), SCORED_AT_ONCE):
         some = cells[start : start + SCORED_AT_ONCE].tolist()
-        scored.append(reranker.score([(training.labelled[owners[cell]].proposition, read.of(cell)) for cell in some]))
+        asked = [(training.labelled[owners[cell]].proposition, read.of(cell)) for cell in some]
+        scored.append(reranker.score(asked)[:, 0])
         training.progress(f"reading by the {name}", start + len(some), len(cells))
     return {"cells": cells, "scores": np.concatenate(scored)}
 
 
 def _tune(
     training: Training, name: str, encoder: TunableEncoder, examples: Sequence[RerankingExample]
-) -> TunableReranker:
+) -> TunableCrossEncoder:
     return tune_reranker(
         encoder,
         examples,

@@ -22,10 +22,11 @@ from sicetnon.dense.local import fingerprint_directory
 from sicetnon.errors import InputError
 from sicetnon.relevance import KnownProposition, write_model
 from sicetnon.relevance.model import BLEND, ENCODER, KIND, LOCAL, RERANKER, STANCE_MODEL, TOKENIZER
+from sicetnon.relevance.reranker import SCORE
 from sicetnon.storage import DirectoryWriter
 from sicetnon.train.contrastive import TuningPair, mine_pairs
 from sicetnon.train.describing import build_lexical, describe_all
-from sicetnon.train.export import export_onnx, export_reranker
+from sicetnon.train.export import export_cross_encoder, export_onnx
 from sicetnon.train.labelled import (
     Labelled,
     Texts,
@@ -137,7 +138,7 @@ def _train(training: Training, out: Path, *, unknown: Sequence[str]) -> Retrieva
     def save(writer: DirectoryWriter) -> None:
         _save_encoder(encoder, writer)
         if tried and reranker:
-            writer.save_bytes(RERANKER, [export_reranker(reranker)])
+            writer.save_bytes(RERANKER, [export_cross_encoder(reranker, SCORE)])
             writer.save_bytes(BLEND, [tried.blend.to_json().encode()])
         writer.save_bytes(STANCE_MODEL, [stance_model.to_json().encode()])
         writer.save_bytes("report.json", [json.dumps(asdict(made), indent=2).encode()])
