@@ -90,7 +90,7 @@ class FakeReranker:
     def score(self, pairs: Sequence[tuple[str, str]]) -> np.ndarray:
         """Take note of the pairs."""
         self.scored += pairs
-        return np.array([len(text) % 7 for _, text in pairs], np.float64)
+        return np.array([[len(text) % 7] for _, text in pairs], np.float64)
 
 
 @dataclass
