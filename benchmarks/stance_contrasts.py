@@ -23,7 +23,8 @@ from sicetnon.dense import load_encoder
 from sicetnon.stance import Claim, Reading, StanceModel, negate, read_statement
 from sicetnon.stance.model import SIDES
 from sicetnon.text import split_sentences
-from sicetnon.train.stance import area_under_roc
+from sicetnon.train.labelled import label_propositions
+from sicetnon.train.stance import measure_accuracies
 from sicetnon.types import Side, Stance
 
 Judged = tuple[str, str, Side]  # claim, statement, side
@@ -47,15 +48,13 @@ def main() -> None:
     verdicts = [model.judge(claims[text], readings[statement]).sides for text, statement, _ in judged]
     told = np.array([(sides.supports, sides.refutes, sides.neither) for sides in verdicts])
     sides = np.array([SIDES.index(side) for _, _, side in judged])
-    two = sides != SIDES.index(Side.NEITHER)
-    lean = told[two, 0] - told[two, 1]
+    measured = {name: round(value, 4) for name, value in measure_accuracies(told, sides).items()}
     figures = {
         "statements": len(readings),
         "claims": len(claims),
         "pairs": {str(side): int((sides == number).sum()) for number, side in enumerate(SIDES)},
-        "accuracy": round(float((told.argmax(axis=1) == sides).mean()), 4) if not options.corpus else None,
-        "two_sided_accuracy": round(float(((lean > 0) == (sides[two] == 0)).mean()), 4),
-        "auc": round(area_under_roc(told[two, 0] / told[two, :2].sum(axis=1), sides[two] == 0), 4),
+        **measured,
+        **({"accuracy": None} if options.corpus else {}),
     }
     keep_figures(options.out, figures)
 
@@ -69,14 +68,11 @@ def list_contrasts() -> Iterator[Judged]:
 
 def list_labelled(corpus: Path, examples: Path) -> Iterator[Judged]:
     """Every labelled query that asks for a side, with each document on point that the other side does not name."""
-    texts = {document.doc_id: document.text for document in read_documents(corpus)}
-    named: dict[str, dict[Stance, set[str]]] = {}
-    for example in read_examples(examples):
-        named.setdefault(example.proposition, {}).setdefault(example.stance, set()).update(example.doc_ids)
-    for text, by_stance in named.items():
-        supporting, refuting = (by_stance.get(stance, set()) for stance in (Stance.SUPPORTED, Stance.REFUTED))
-        yield from ((text, texts[doc_id], Side.SUPPORTS) for doc_id in sorted(supporting - refuting))
-        yield from ((text, texts[doc_id], Side.REFUTES) for doc_id in sorted(refuting - supporting))
+    documents = list(read_documents(corpus))
+    for known in label_propositions(read_examples(examples), [document.doc_id for document in documents]):
+        sides = [known.by_stance.get(stance, frozenset()) for stance in (Stance.SUPPORTED, Stance.REFUTED)]
+        for side, own, other in zip(SIDES, sides, reversed(sides), strict=False):
+            yield from ((known.proposition, documents[ordinal].text, side) for ordinal in sorted(own - other))
 
 
 if __name__ == "__main__":

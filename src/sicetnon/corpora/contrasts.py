@@ -8,7 +8,8 @@ from sicetnon.errors import InputError
 from sicetnon.jsonl import Row, read_rows
 from sicetnon.types import ContrastSet, Side
 
-EXPECTED = '{"text": string, "sides": one of "supports" | "refutes" | "neither" for each statement}'
+STATEMENTS = "a list of strings that are not empty"
+CLAIM = '{"text": string, "sides": one of "supports" | "refutes" | "neither" for each statement}'
 
 
 def read_contrasts(path: Path) -> list[ContrastSet]:
@@ -25,10 +26,10 @@ def read_contrasts(path: Path) -> list[ContrastSet]:
 
 
 def _parse_set(row: Row) -> ContrastSet:
-    statements = row.items("statements", expected="a list of strings that are not empty")
+    statements = row.items("statements", expected=STATEMENTS)
     if not statements or not all(isinstance(statement, str) and statement.strip() for statement in statements):
-        raise row.fault(f"the statements {statements!r}", expected="a list of strings that are not empty")
-    claims = row.items("claims", expected=f"a list of {EXPECTED}")
+        raise row.fault(f"the statements {statements!r}", expected=STATEMENTS)
+    claims = row.items("claims", expected=f"a list of {CLAIM}")
     return ContrastSet(
         statements=tuple(map(str, statements)),
         claims=tuple(_parse_claim(row, claim, len(statements)) for claim in claims),
@@ -38,7 +39,7 @@ def _parse_set(row: Row) -> ContrastSet:
 def _parse_claim(row: Row, value: object, count: int) -> tuple[str, tuple[Side, ...]]:
     text, sides = (value.get("text"), value.get("sides")) if isinstance(value, dict) else (None, None)
     if not isinstance(text, str) or not text.strip() or not isinstance(sides, list) or len(sides) != count:
-        raise row.fault(f"the claim {value!r}", expected=EXPECTED)
+        raise row.fault(f"the claim {value!r}", expected=CLAIM)
     if unknown := [side for side in sides if not isinstance(side, str) or side not in set(Side)]:
-        raise row.fault(f"the side {unknown[0]!r}", expected=EXPECTED)
+        raise row.fault(f"the side {unknown[0]!r}", expected=CLAIM)
     return text, tuple(map(Side, sides))

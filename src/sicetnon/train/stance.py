@@ -106,8 +106,8 @@ def train_stance(
         decisions=len({judgment.doc_id for p in propositions for judgment in p.judgments}),
         propositions=len(propositions),
         pairs={str(side): int((sides == number).sum()) for number, side in enumerate(SIDES)},
-        **_accuracies(probabilities, sides),
-        **{f"claim_only_{name}": value for name, value in _accuracies(softmax(claim_only), sides).items()},
+        **measure_accuracies(probabilities, sides),
+        **{f"claim_only_{name}": value for name, value in measure_accuracies(softmax(claim_only), sides).items()},
         log_loss=log_loss(probabilities, sides),
         prior_log_loss=float(-(shares * np.log(shares)).sum()),
         brier=float(((probabilities - np.eye(len(SIDES))[sides]) ** 2).sum(axis=1).mean()),
@@ -227,7 +227,11 @@ def _claim_features(statement: Statement) -> list[float]:
     return [statement.negations, *(statement.signs.get(concept, 0.0) for concept in OPPOSITES)]
 
 
-def _accuracies(probabilities: Floats, sides: Ints) -> dict[str, float]:
+def measure_accuracies(probabilities: Floats, sides: Ints) -> dict[str, float]:
+    """Accuracy of three sides, of supports against refutes, and the area under the ROC curve of the latter.
+
+    ``probabilities`` float64 [n, 3] in the order of ``SIDES``; ``sides`` int64 [n], indices into it.
+    """
     two = sides != SIDES.index(Side.NEITHER)
     lean = probabilities[two, 0] - probabilities[two, 1]
     return {
