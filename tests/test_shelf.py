@@ -17,9 +17,12 @@ from sicetnon import sparse
 DOCUMENTED = [
     "BothSides",
     "Document",
+    "DocumentReading",
     "Evidence",
     "Filters",
     "Hit",
+    "IndexDescription",
+    "PassageReading",
     "Query",
     "Ranking",
     "Searcher",

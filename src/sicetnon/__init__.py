@@ -18,9 +18,12 @@ if TYPE_CHECKING:
     from sicetnon.search import Searcher as Searcher
     from sicetnon.types import BothSides as BothSides
     from sicetnon.types import Document as Document
+    from sicetnon.types import DocumentReading as DocumentReading
     from sicetnon.types import Evidence as Evidence
     from sicetnon.types import Filters as Filters
     from sicetnon.types import Hit as Hit
+    from sicetnon.types import IndexDescription as IndexDescription
+    from sicetnon.types import PassageReading as PassageReading
     from sicetnon.types import Query as Query
     from sicetnon.types import Ranking as Ranking
     from sicetnon.types import Side as Side
@@ -34,9 +37,12 @@ __version__ = "0.1.0"
 _HOMES = {
     "BothSides": "types",
     "Document": "types",
+    "DocumentReading": "types",
     "Evidence": "types",
     "Filters": "types",
     "Hit": "types",
+    "IndexDescription": "types",
+    "PassageReading": "types",
     "Query": "types",
     "Ranking": "types",
     "Searcher": "search",

@@ -121,22 +121,26 @@ class ContrastSet:
 
 @dataclass(frozen=True, slots=True, kw_only=True)
 class Filters:
-    """Which documents may be returned. ``courts`` holds court names or court IDs; an empty tuple allows every court.
+    """Which documents may be returned.
 
-    ``decided_from`` and ``decided_to`` are both included. A document without a date never passes a date filter.
+    ``courts`` holds court names or court IDs, ``areas`` areas of law; a document passes by any one of them, and an
+    empty tuple allows every one. Letters' case does not count. ``decided_from`` and ``decided_to`` are both included.
+    A document without a date never passes a date filter.
     """
 
     courts: tuple[str, ...] = ()
+    areas: tuple[str, ...] = ()
     decided_from: date | None = None
     decided_to: date | None = None
 
     def __post_init__(self) -> None:
-        courts = (self.courts,) if isinstance(self.courts, str) else tuple(self.courts)
-        object.__setattr__(self, "courts", courts)
+        for name in ("courts", "areas"):
+            given = getattr(self, name)
+            object.__setattr__(self, name, (given,) if isinstance(given, str) else tuple(given))
 
     @property
     def allow_everything(self) -> bool:
-        return not self.courts and self.decided_from is None and self.decided_to is None
+        return not (self.courts or self.areas or self.decided_from or self.decided_to)
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -145,7 +149,7 @@ class Query:
 
     ``as_of`` leaves out decisions of a later day or of none, and later treatment with them. ``min_relevance`` leaves
     out documents less likely than that to be on point; at 0 the ranking has ``top_k`` hits wherever the index and the
-    filters allow it.
+    filters allow it. ``explain`` asks for the signals of each hit.
     """
 
     proposition: str
@@ -154,6 +158,7 @@ class Query:
     filters: Filters = field(default_factory=Filters)
     as_of: date | None = None
     min_relevance: float = 0.0
+    explain: bool = False
     query_id: str | None = None
 
 
@@ -179,7 +184,9 @@ class Evidence:
 class Hit:
     """One document found. ``score`` orders the ranking; ``relevance`` is the probability of being on point.
 
-    ``treatment`` is None where none is known by the query's ``as_of`` date.
+    ``treatment`` is None where none is known by the query's ``as_of`` date. ``signals``, empty unless the query asks
+    to explain, says by what the document was found: of each signal, how many standard deviations its value lies above
+    the mean of all documents.
     """
 
     document: Document
@@ -188,6 +195,23 @@ class Hit:
     sides: SideProbabilities
     evidence: Evidence
     treatment: Treatment | None
+    signals: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class PassageReading:
+    """What one passage of a document, by itself, says of a proposition; ``evidence`` names the passage."""
+
+    evidence: Evidence
+    sides: SideProbabilities
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class DocumentReading:
+    """What a document says of a proposition, as a whole (``hit``) and in each of its passages, in their order."""
+
+    hit: Hit
+    passages: tuple[PassageReading, ...]
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)
@@ -210,6 +234,26 @@ class BothSides:
     supports: tuple[Hit, ...]
     refutes: tuple[Hit, ...]
     unclear: tuple[Hit, ...]
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IndexDescription:
+    """What an index holds, and what made it.
+
+    ``courts`` and ``areas`` say how many documents are of each, in alphabetical order; ``decided`` is the first and
+    the last day of a decision, None where no document has one; ``model`` the fingerprint of the trained model that the
+    index was built with, None without one.
+    """
+
+    documents: int
+    passages: int
+    sentences: int
+    courts: Mapping[str, int]
+    areas: Mapping[str, int]
+    decided: tuple[date, date] | None
+    encoder: str
+    encoder_fingerprint: str
+    model: str | None
 
 
 @dataclass(frozen=True, slots=True, kw_only=True)

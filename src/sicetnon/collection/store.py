@@ -6,7 +6,7 @@ import json
 import sqlite3
 import threading
 import weakref
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import date
 from pathlib import Path
@@ -91,6 +91,7 @@ class DocumentStore:
             self._connection = sqlite3.connect(uri, uri=True, check_same_thread=False)
         weakref.finalize(self, self._connection.close)
         self._courts: list[str] | None = None  # read when a filter first names one
+        self._counts: dict[str, dict[str, int]] = {}
         with self._reading() as connection:
             self._count = int(connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
@@ -143,10 +144,15 @@ class DocumentStore:
             return None
         clauses, values = ["TRUE"], list[str]()
         if filters.courts:
-            spellings = self._spellings(filters.courts)
+            spellings = self._fold(filters.courts, self._court_names())
             marks = ", ".join("?" * len(spellings))
             clauses.append(f"(court IN ({marks}) OR court_id IN ({marks}))")
             values += spellings * 2
+        if filters.areas:
+            wanted = self._fold(filters.areas, self.areas())
+            marks = ", ".join("?" * len(wanted))
+            clauses.append(f"EXISTS (SELECT 1 FROM json_each(areas) WHERE value IN ({marks}))")  # noqa: S608 - question marks
+            values += wanted
         for operator, day in ((">=", filters.decided_from), ("<=", filters.decided_to), ("<=", as_of)):
             if day is not None:
                 clauses.append(f"decided {operator} ?")  # ISO dates sort as text; NULL passes no comparison
@@ -157,14 +163,43 @@ class DocumentStore:
             mask[[row[0] for row in connection.execute(statement, values)]] = True
         return mask
 
-    def _spellings(self, courts: Sequence[str]) -> list[str]:
-        """The court names and IDs of the index that are among ``courts``, but for case (SQLite folds ASCII alone)."""
+    def courts(self) -> dict[str, int]:
+        """How many documents each court has, by its name, or its ID where it has no name; in alphabetical order."""
+        return self._count_by("SELECT coalesce(court, court_id) AS name FROM documents")
+
+    def areas(self) -> dict[str, int]:
+        """How many documents are of each area of law; in alphabetical order."""
+        return self._count_by("SELECT DISTINCT ordinal, value AS name FROM documents, json_each(areas)")
+
+    def decided_range(self) -> tuple[date, date] | None:
+        """The first and the last day on which a document was decided; None where none has a day."""
+        with self._reading() as connection:
+            first, last = connection.execute("SELECT min(decided), max(decided) FROM documents").fetchone()
+        return None if first is None else (date.fromisoformat(first), date.fromisoformat(last))
+
+    def _count_by(self, names: str) -> dict[str, int]:
+        """Counted when first asked for: the store never changes."""
+        if (counts := self._counts.get(names)) is None:
+            statement = f"SELECT name, count(*) FROM ({names}) WHERE name IS NOT NULL GROUP BY name"  # noqa: S608 - ours
+            with self._reading() as connection:
+                rows = connection.execute(statement).fetchall()
+            counts = dict(sorted((str(name), int(count)) for name, count in rows))
+            self._counts[names] = counts
+        return dict(counts)
+
+    def _court_names(self) -> list[str]:
+        """The names and the IDs of courts."""
         if self._courts is None:
             with self._reading() as connection:
                 statement = "SELECT court FROM documents UNION SELECT court_id FROM documents"
                 self._courts = [name for (name,) in connection.execute(statement) if name is not None]
-        wanted = {court.casefold() for court in courts}
-        return [name for name in self._courts if name.casefold() in wanted]
+        return self._courts
+
+    @staticmethod
+    def _fold(wanted: Sequence[str], known: Iterable[str]) -> list[str]:
+        """The spellings that the index has of what is wanted, but for case (SQLite folds ASCII alone)."""
+        folded = {name.casefold() for name in wanted}
+        return [name for name in known if name.casefold() in folded]
 
     @contextmanager
     def _reading(self) -> Iterator[sqlite3.Connection]:

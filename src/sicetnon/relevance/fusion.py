@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -24,11 +24,16 @@ SLOPE, INTERCEPT = 0.6, -8.9
 def fused_scores(collection: Collection, propositions: Sequence[str], vectors: Vectors) -> Scores:
     """The sum of the signals of every document: float64 [len(propositions), documents].
 
-    The arguments are those of ``standard_signals``. No weights: there is no labelled data of the user's to fit them on.
+    The arguments are those of ``standard_signals``.
     """
-    signals = standard_signals(collection, propositions, vectors)
-    fused = np.zeros((len(propositions), len(collection.documents)))
-    for signal in signals.values():
+    return sum_signals(standard_signals(collection, propositions, vectors))
+
+
+def sum_signals(standard: Mapping[str, Scores]) -> Scores:
+    """The sum of signals of one shape. No weights: there is no labelled data of the user's to fit them on."""
+    signals = list(standard.values())
+    fused = np.zeros_like(signals[0])
+    for signal in signals:
         fused += signal
     return fused
 
@@ -41,7 +46,7 @@ def standard_signals(collection: Collection, propositions: Sequence[str], vector
     """
     lexical = [collection.lexical.scores(analyze(proposition), scoring=BM25) for proposition in propositions]
     return {
-        "lexical": standardise(np.array(lexical)),
+        "words": standardise(np.array(lexical)),
         "passage": standardise(max_similarity(vectors, collection.passages.vectors, collection.passages.starts).T),
         "sentence": standardise(max_similarity(vectors, collection.sentences.vectors, collection.sentences.starts).T),
         "document": standardise(similarities(vectors, collection.document_vectors).T),

@@ -10,14 +10,15 @@ import numpy.typing as npt
 
 from sicetnon.collection import Collection
 from sicetnon.dense.encoder import Vectors
-from sicetnon.relevance.features import describe, join_signals, pick_scores
-from sicetnon.relevance.fusion import Scores, fused_scores, relevance_probability
+from sicetnon.relevance.features import describe, join_signals, pick_scores, standardise
+from sicetnon.relevance.fusion import Scores, relevance_probability, standard_signals, sum_signals
 from sicetnon.relevance.ranker import Ranker
 from sicetnon.relevance.signals import Signals, Sources, measure_signals
 from sicetnon.sparse import select_top
 
 Ordinals = npt.NDArray[np.int64]
 Allowed = npt.NDArray[np.bool_] | None
+EXPLAINED = ("words", "expanded words", "passage", "document", "nearest")
 RANKED = 150  # candidates that the ranker looks at, at least
 
 
@@ -30,12 +31,17 @@ class Relevance(Protocol):
     def probability(self, ordinals: Ordinals) -> Scores:
         """The probability of each of these documents to be on point."""
 
+    def explain(self, ordinals: Ordinals) -> dict[str, Scores]:
+        """The standard score of each signal over all documents, for these ones."""
+
 
 class SummedRelevance:
     """By the sum of signals: what serves without labelled examples."""
 
-    def __init__(self, fused: Scores, tie_rank: npt.NDArray[np.int32]) -> None:
-        self._fused = fused
+    def __init__(self, signals: dict[str, Scores], tie_rank: npt.NDArray[np.int32]) -> None:
+        """``signals``: the standard scores of all documents, float64 [documents] each."""
+        self._signals = signals
+        self._fused = sum_signals(signals)
         self._tie_rank = tie_rank
 
     def pick(self, allowed: Allowed, count: int) -> Ordinals:
@@ -43,6 +49,9 @@ class SummedRelevance:
 
     def probability(self, ordinals: Ordinals) -> Scores:
         return relevance_probability(self._fused[ordinals])
+
+    def explain(self, ordinals: Ordinals) -> dict[str, Scores]:
+        return {name: signal[ordinals] for name, signal in self._signals.items()}
 
 
 class RankedRelevance:
@@ -64,6 +73,9 @@ class RankedRelevance:
     def probability(self, ordinals: Ordinals) -> Scores:
         return self._ranker.probability(self._score(ordinals))
 
+    def explain(self, ordinals: Ordinals) -> dict[str, Scores]:
+        return {name: standardise(self._joined[name])[0, ordinals] for name in EXPLAINED}
+
     def _score(self, ordinals: Ordinals) -> Scores:
         return self._ranker.score(describe(self._joined, 0, self._picked, ordinals))
 
@@ -83,7 +95,11 @@ def measure_relevance(
     """
     tie_rank = collection.lexical.tie_rank
     if ranker is None:
-        return [SummedRelevance(fused, tie_rank) for fused in fused_scores(collection, propositions, vectors)]
+        standard = standard_signals(collection, propositions, vectors)
+        return [
+            SummedRelevance({name: signal[query] for name, signal in standard.items()}, tie_rank)
+            for query in range(len(propositions))
+        ]
     joined = join_signals(measure_signals(Sources.of(collection), propositions, vectors, recalling=recalling))
     picked = pick_scores(joined)
     return [RankedRelevance(ranker, joined, picked, query, tie_rank) for query in range(len(propositions))]

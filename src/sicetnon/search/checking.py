@@ -21,6 +21,8 @@ def check_query(query: Query) -> None:
         "top_k": type(query.top_k) is int,
         "min_relevance": isinstance(query.min_relevance, int | float),
         "courts": all(isinstance(court, str) for court in query.filters.courts),
+        "areas": all(isinstance(area, str) for area in query.filters.areas),
+        "explain": isinstance(query.explain, bool),
         "as_of or a filter's day": all(day is None or type(day) is date for day in days),
     }
     if wrong := [name for name, fits in kinds.items() if not fits]:

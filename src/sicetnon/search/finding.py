@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import NamedTuple
 
 import numpy as np
@@ -25,8 +26,9 @@ Floats = npt.NDArray[np.float64]
 class Found(NamedTuple):
     """The candidates of a query, the likeliest to be on point first.
 
-    ``ordinals`` int64 [n], ``probabilities`` float64 [n]; ``sides`` of each, None where they are not told. ``vector``
-    float32 [d] is that of the proposition, for all stances.
+    ``ordinals`` int64 [n], ``probabilities`` float64 [n]; ``sides`` of each, None where they are not told; ``signals``
+    of each, by name, float64 [n], empty where the query does not ask to explain. ``vector`` float32 [d] is that of the
+    proposition, for all stances.
     """
 
     query: Query
@@ -34,6 +36,15 @@ class Found(NamedTuple):
     ordinals: Ints
     probabilities: Floats
     sides: Sequence[SideProbabilities] | None = None
+    signals: Mapping[str, Floats] = MappingProxyType({})
+
+    def take(self, chosen: npt.NDArray[np.int64] | npt.NDArray[np.bool_]) -> Found:
+        """Some of the candidates, by position, before their sides are told."""
+        return self._replace(
+            ordinals=self.ordinals[chosen],
+            probabilities=self.probabilities[chosen],
+            signals={name: values[chosen] for name, values in self.signals.items()},
+        )
 
 
 class Finder:
@@ -77,8 +88,12 @@ class Finder:
     def pick(self, query: Query, vector: Vectors, relevance: Relevance) -> Found:
         """The likeliest documents that pass the query's filters, as the ranker has them."""
         allowed = self._collection.documents.allowed(query.filters, query.as_of)
-        ordinals = relevance.pick(allowed, max(CANDIDATES, query.top_k))
-        return Found(query, vector, ordinals, relevance.probability(ordinals))
+        return self.describe(query, vector, relevance, relevance.pick(allowed, max(CANDIDATES, query.top_k)))
+
+    def describe(self, query: Query, vector: Vectors, relevance: Relevance, ordinals: Ints) -> Found:
+        """These documents as candidates of the query."""
+        signals = relevance.explain(ordinals) if query.explain else {}
+        return Found(query, vector, ordinals, relevance.probability(ordinals), signals=signals)
 
     def rerank(self, found: Found, *, count: int = RERANKED) -> Found:
         """The same after the cross-encoder has read the first ``count``; as it was where there is none."""
@@ -88,7 +103,7 @@ class Finder:
         read = self._reranker.probability(found.probabilities[: len(texts)], found.query.proposition, texts)
         probabilities = np.concatenate([read, found.probabilities[len(texts) :]])
         order = np.lexsort((self._collection.lexical.tie_rank[found.ordinals], -probabilities))
-        return found._replace(ordinals=found.ordinals[order], probabilities=probabilities[order])
+        return found._replace(probabilities=probabilities).take(order)
 
     def _show(self, vector: Vectors, ordinals: Ints) -> list[str]:
         """What the cross-encoder reads of each document: what is nearest to the proposition."""

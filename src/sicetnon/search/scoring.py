@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from datetime import date
 
@@ -24,8 +24,16 @@ def score_candidate(relevance: float, sides: SideProbabilities | None, stance: S
     return round(relevance * math.pow(asked, weight), DECIMALS)
 
 
-def make_hit(query: Query, document: Document, relevance: float, verdict: Verdict, spans: Sequence[Span]) -> Hit:
-    """The document as a hit, with the score it has where every side is asked for."""
+def make_hit(
+    query: Query,
+    document: Document,
+    relevance: float,
+    verdict: Verdict,
+    spans: Sequence[Span],
+    *,
+    signals: Mapping[str, float],
+) -> Hit:
+    """The document as a hit, with the score it has where every side is asked for; ``spans`` are its sentences."""
     passage = spans[verdict.passage]
     whole = Span(passage[0].start, passage[-1].end)
     treatment = document.treatment
@@ -37,6 +45,7 @@ def make_hit(query: Query, document: Document, relevance: float, verdict: Verdic
         sides=verdict.sides,
         evidence=Evidence(passage=whole, sentence=spans[verdict.sentence], text=whole.of(document.text)),
         treatment=treatment if known else None,
+        signals=signals,
     )
 
 

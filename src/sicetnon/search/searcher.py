@@ -17,11 +17,23 @@ from sicetnon.errors import EndpointError, InputError, ModelError
 from sicetnon.relevance import Ranker, Relevance, Reranker, load_encoder_of
 from sicetnon.search.batch import BatchAnswer, measure_doubt, rank_candidates
 from sicetnon.search.checking import check_query
+from sicetnon.search.close_reading import read_passages
 from sicetnon.search.deadline import Deadline
 from sicetnon.search.finding import Finder, Found
 from sicetnon.search.scoring import best_hits, make_hit, score_hit
 from sicetnon.stance import Claim, Reading, StanceJudge, StanceModel, tell_side
-from sicetnon.types import BothSides, Document, Hit, Progress, Query, Ranking, Side, Stance
+from sicetnon.types import (
+    BothSides,
+    Document,
+    DocumentReading,
+    Hit,
+    IndexDescription,
+    Progress,
+    Query,
+    Ranking,
+    Side,
+    Stance,
+)
 
 STANCE_WEIGHT = 0.0  # the exponent of the asked side's probability: by the model that ships, any other ranks worse
 
@@ -181,13 +193,46 @@ class Searcher:
             InputError: the index holds no such document, or the query cannot be asked.
         """
         check_query(query)
+        return self._judge_one(query, self._ordinal(doc_id))[0]
+
+    def read_closely(self, query: Query, doc_id: str) -> DocumentReading:
+        """What one document says of the proposition, as ``judge`` has it, and what each of its passages says alone.
+
+        Raises:
+            InputError: the index holds no such document, or the query cannot be asked.
+        """
+        check_query(query)
+        ordinal = self._ordinal(doc_id)
+        hit, claim = self._judge_one(query, ordinal)
+        passages = read_passages(self._collection, self._stance, claim, ordinal, hit.document.text)
+        return DocumentReading(hit=hit, passages=passages)
+
+    def describe(self) -> IndexDescription:
+        """What the index holds, and what made it."""
+        collection = self._collection
+        documents = collection.documents
+        return IndexDescription(
+            documents=len(documents),
+            passages=len(collection.passages.vectors),
+            sentences=len(collection.sentences.vectors),
+            courts=documents.courts(),
+            areas=documents.areas(),
+            decided=documents.decided_range(),
+            encoder=collection.encoder,
+            encoder_fingerprint=collection.encoder_fingerprint,
+            model=collection.model,
+        )
+
+    def _ordinal(self, doc_id: str) -> int:
         ordinal = self._collection.documents.find(doc_id)
         if ordinal is None:
             raise InputError(f'document "{doc_id}"', expected="a document of the index", remedy="check the ID")
+        return ordinal
+
+    def _judge_one(self, query: Query, ordinal: int) -> tuple[Hit, Claim]:
         vector, relevance, claim = self._measure(query.proposition)
-        ordinals = np.array([ordinal])
-        found = self._finder.rerank(Found(query, vector, ordinals, relevance.probability(ordinals)))
-        return score_hit(next(self._judge(found, claim)), query.stance, self._stance_weight)
+        found = self._finder.rerank(self._finder.describe(query, vector, relevance, np.array([ordinal])))
+        return score_hit(next(self._judge(found, claim)), query.stance, self._stance_weight), claim
 
     def _measure(self, proposition: str) -> tuple[Vectors, Relevance, Claim]:
         """A proposition for all stances: its vector, how much every document is on point, and how it is judged."""
@@ -210,8 +255,7 @@ class Searcher:
     def _read(self, found: Found) -> Found:
         """The candidates that are likely enough once the cross-encoder, where there is one, has read the first."""
         read = self._finder.rerank(found)
-        kept = read.probabilities >= read.query.min_relevance
-        return read._replace(ordinals=read.ordinals[kept], probabilities=read.probabilities[kept])
+        return read.take(read.probabilities >= read.query.min_relevance)
 
     def _judge(self, found: Found, claim: Claim) -> Iterator[Hit]:
         """The candidates as hits of the query, in their order; ``claim`` is its proposition."""
@@ -223,7 +267,8 @@ class Searcher:
             for document, ordinal, own in zip(documents, found.ordinals.tolist(), spans, strict=True)
         ]
         verdicts = self._stance.judge_all(claim, readings)
-        for document, probability, verdict, own in zip(
-            documents, found.probabilities.tolist(), verdicts, spans, strict=True
+        for place, (document, probability, verdict, own) in enumerate(
+            zip(documents, found.probabilities.tolist(), verdicts, spans, strict=True)
         ):
-            yield make_hit(found.query, document, probability, verdict, own)
+            signals = {name: float(values[place]) for name, values in found.signals.items()}
+            yield make_hit(found.query, document, probability, verdict, own, signals=signals)
