@@ -1,4 +1,4 @@
-"""The Starlette app: its routes, its error pages, and the headers of every response.
+"""The app: the API and the pages over one index, and what they have in common.
 
 Handlers are plain functions where they search or render, so Starlette runs them in its thread pool and the event loop
 stays free.
@@ -6,154 +6,88 @@ stays free.
 
 from __future__ import annotations
 
-import json
-from collections.abc import Mapping
 from http import HTTPStatus
-from importlib.resources import files
-from urllib.parse import quote
 
-from jinja2 import Environment, PackageLoader, StrictUndefined
-from starlette.applications import Starlette
-from starlette.convertors import StringConvertor, register_url_convertor
+from fastapi import FastAPI
+from fastapi.exceptions import RequestValidationError
 from starlette.exceptions import HTTPException
 from starlette.requests import Request
-from starlette.responses import HTMLResponse, Response
-from starlette.routing import Route
+from starlette.responses import Response
+from starlette.types import ASGIApp
 
-from sicetnon.errors import InputError
+from sicetnon import __version__
+from sicetnon.errors import EndpointError, InputError
 from sicetnon.search import Searcher
-from sicetnon.serve.asking import Form, form_query, parse_query, read_form
-from sicetnon.serve.marking import mark_sentence, name_tone, split_paragraphs
-from sicetnon.stance import tell_side
-from sicetnon.types import SideProbabilities
-from sicetnon.wording import say_percent, say_probability
-
-HEADERS = {
-    "Content-Security-Policy": (
-        "default-src 'none'; style-src 'self'; form-action 'self'; base-uri 'none'; frame-ancestors 'none'"
-    ),
-    "Cross-Origin-Opener-Policy": "same-origin",
-    "Cross-Origin-Resource-Policy": "same-origin",
-    "Permissions-Policy": "camera=(), geolocation=(), microphone=()",
-    "Referrer-Policy": "no-referrer",  # a URL holds what was asked
-    "X-Content-Type-Options": "nosniff",
-    "X-Frame-Options": "DENY",
-    "Cache-Control": "private, no-cache",
-}
+from sicetnon.serve.api import add_api
+from sicetnon.serve.headers import SecurityHeaders
+from sicetnon.serve.pages import Pages
+from sicetnon.serve.problems import Problem, is_for_programs, send_problem
+from sicetnon.serve.request_ids import RequestIds
+from sicetnon.serve.settings import ServeSettings
+from sicetnon.serve.source import FixedSearcher, SearcherSource
 
 
-class _AnyConvertor(StringConvertor):
-    """The rest of a path, whatever it holds: an ID may have slashes and line breaks."""
+def create_app(searcher: Searcher | SearcherSource, settings: ServeSettings | None = None) -> ASGIApp:
+    """The API and the web page over one index, or over whatever index a source has current."""
+    settings = settings or ServeSettings()
+    source = FixedSearcher(searcher) if isinstance(searcher, Searcher) else searcher
+    pages = Pages(source, settings)
 
-    regex = "(?s:.+)"
+    def tell(request: Request, problem: Problem) -> Response:
+        return send_problem(problem) if is_for_programs(request) else pages.tell(problem)
 
+    async def tell_misuse(request: Request, error: Exception) -> Response:
+        assert isinstance(error, InputError)
+        return tell(request, Problem.of(error, HTTPStatus.UNPROCESSABLE_ENTITY))
 
-register_url_convertor("any", _AnyConvertor())
+    async def tell_endpoint_failure(request: Request, error: Exception) -> Response:
+        assert isinstance(error, EndpointError)
+        return tell(request, Problem.of(error, HTTPStatus.BAD_GATEWAY))
 
-
-def create_app(searcher: Searcher) -> Starlette:
-    """The web page over one index."""
-    pages = _Pages(searcher)
-    app = Starlette(
-        routes=[
-            Route("/", pages.show_search),
-            Route("/documents/{doc_id:any}", pages.show_document),
-            Route("/style.css", pages.send_stylesheet),
-        ],
-        exception_handlers={HTTPException: pages.tell_http_error, Exception: pages.tell_failure},
-    )
-    app.router.redirect_slashes = False  # a redirect would go out without our headers
-    return app
-
-
-def _name_side(sides: SideProbabilities) -> str:
-    return tell_side(sides) or "unclear"
-
-
-class _Pages:
-    def __init__(self, searcher: Searcher) -> None:
-        self._searcher = searcher
-        self._stylesheet = (files("sicetnon.serve") / "style.css").read_bytes()
-        self._templates = Environment(
-            loader=PackageLoader("sicetnon.serve"),
-            autoescape=True,
-            undefined=StrictUndefined,
-            trim_blocks=True,
-            lstrip_blocks=True,
-        )
-        self._templates.globals |= {"mark_sentence": mark_sentence}
-        self._templates.filters |= {
-            "json": lambda value: json.dumps(value, ensure_ascii=False),
-            "path": lambda doc_id: quote(doc_id, safe=""),
-            "percent": say_percent,
-            "side": _name_side,
-            "tone": name_tone,
-            "words": say_probability,
-        }
-
-    def show_search(self, request: Request) -> Response:
-        form = read_form(request.query_params)
-        try:
-            query = parse_query(form)
-        except InputError as error:
-            return self._tell_misuse(error, form)
-        answer = self._searcher.search_both(query) if query else None
-        return self._respond("search.html", {"form": form, "again": form_query(form), "answer": answer})
-
-    def show_document(self, request: Request) -> Response:
-        doc_id = request.path_params["doc_id"]
-        form = read_form(request.query_params)
-        try:
-            query = parse_query(form)
-        except InputError as error:
-            return self._tell_misuse(error, form)
-        document = self._searcher.find(doc_id)
-        if document is None:
-            return self._tell(
-                HTTPStatus.NOT_FOUND,
-                found=f"no document with the ID “{doc_id}” in this index",
-                expected="the ID of one of its documents",
-                remedy="check the address, or search for the decision",
-            )
-        hit = self._searcher.judge(query, doc_id) if query else None
-        paragraphs = split_paragraphs(document.text, hit.evidence.sentence if hit else None)
-        asked = {"form": form, "again": form_query(form), "query": query}
-        return self._respond("document.html", {"document": document, "hit": hit, "paragraphs": paragraphs, **asked})
-
-    async def send_stylesheet(self, _: Request) -> Response:
-        return Response(self._stylesheet, media_type="text/css", headers=HEADERS)
-
-    def tell_http_error(self, request: Request, error: Exception) -> Response:
+    async def tell_http_error(request: Request, error: Exception) -> Response:
         assert isinstance(error, HTTPException)
-        response = self._tell(
+        problem = Problem(
             HTTPStatus(error.status_code),
-            found=f"{request.method} {request.scope['path']}",
-            expected="to read one of the pages of this site",
-            remedy="start from the search page",
+            f"{request.method} {request.scope['path']}",
+            "one of the addresses and methods of this site",
+            "see /v1/openapi.json for programs, or start from the search page",
+            headers=error.headers or {},  # such as Allow
         )
-        response.headers.update(error.headers or {})  # such as Allow
-        return response
+        return tell(request, problem)
 
-    def tell_failure(self, _request: Request, _error: Exception) -> Response:
-        """Without a word of what failed: Starlette raises it again, and the server logs it."""
-        return self._tell(
-            HTTPStatus.INTERNAL_SERVER_ERROR,
-            found="a failure on our side",
-            expected="an answer",
-            remedy="try again; if that fails too, tell whoever runs this site, whose log says more",
+    async def tell_invalid(request: Request, error: Exception) -> Response:
+        assert isinstance(error, RequestValidationError)
+        first = error.errors()[0]
+        place = ".".join(map(str, first["loc"]))
+        problem = Problem(
+            HTTPStatus.UNPROCESSABLE_ENTITY,
+            f"{place}: {first['msg']}",
+            "a request as /v1/openapi.json has it",
+            "correct it",
         )
+        return tell(request, problem)
 
-    def _tell_misuse(self, error: InputError, form: Form) -> Response:
-        status = HTTPStatus.UNPROCESSABLE_ENTITY
-        return self._tell(status, found=error.found, expected=error.expected, remedy=error.remedy, form=form)
+    async def tell_failure(request: Request, _error: Exception) -> Response:
+        """Starlette raises the error again, and the server logs it."""
+        return tell(request, Problem.of_failure())
 
-    def _tell(
-        self, status: HTTPStatus, *, found: str, expected: str, remedy: str, form: Form | None = None
-    ) -> Response:
-        """An error page; ``form`` is shown again where it can be corrected."""
-        context = {"found": found, "expected": expected, "remedy": remedy, "form": form, "status": status}
-        return self._respond("error.html", context, status=status)
-
-    def _respond(self, template: str, context: Mapping[str, object], *, status: HTTPStatus = HTTPStatus.OK) -> Response:
-        page = self._templates.get_template(template).render(context)
-        return HTMLResponse(page, status_code=status, headers=HEADERS)
+    app = FastAPI(
+        title="Sicetnon",
+        version=__version__,
+        description="Court documents that support or refute a legal proposition. Not legal advice.",
+        docs_url=None,  # they load scripts from another host
+        redoc_url=None,
+        openapi_url="/v1/openapi.json",
+        exception_handlers={
+            InputError: tell_misuse,
+            EndpointError: tell_endpoint_failure,
+            HTTPException: tell_http_error,
+            RequestValidationError: tell_invalid,
+            Exception: tell_failure,
+        },
+    )
+    app.router.redirect_slashes = False
+    add_api(app, source, settings)
+    app.router.routes.extend(pages.routes)
+    # Around the app and not within it: what tells of a failure lies outside of all that FastAPI lets one add.
+    return RequestIds(SecurityHeaders(app))

@@ -7,7 +7,7 @@ import socket
 from contextlib import suppress
 
 import uvicorn
-from starlette.applications import Starlette
+from starlette.types import ASGIApp
 
 from sicetnon.errors import InputError
 
@@ -39,7 +39,7 @@ def name_address(listener: socket.socket) -> str:
     return f"http://[{host}]:{port}/" if ":" in host else f"http://{host}:{port}/"
 
 
-def run_server(app: Starlette, listener: socket.socket) -> None:
+def run_server(app: ASGIApp, listener: socket.socket) -> None:
     """Serve until Ctrl-C, then finish what is under way. What people ask is not logged."""
     config = uvicorn.Config(
         app,

@@ -7,7 +7,7 @@ import re
 from hypothesis import given
 from hypothesis import strategies as st
 
-from sicetnon.serve.marking import Marked, mark_sentence, name_tone, split_paragraphs
+from sicetnon.serve.pages.marking import Marked, mark_sentence, name_tone, split_paragraphs
 from sicetnon.types import Span
 
 

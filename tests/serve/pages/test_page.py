@@ -13,7 +13,7 @@ from starlette.testclient import TestClient
 
 from sicetnon.errors import IndexDamaged
 from sicetnon.search import Searcher
-from sicetnon.serve import create_app
+from sicetnon.serve import FixedSearcher, create_app
 from sicetnon.stance import tell_side
 from sicetnon.types import (
     MIN_RELEVANCE,
@@ -117,7 +117,7 @@ class MadeSearcher:
 
 def made_client(searcher: object) -> TestClient:
     """Talk to a page over a searcher of our own."""
-    return TestClient(create_app(searcher), raise_server_exceptions=False)  # type: ignore[arg-type]
+    return TestClient(create_app(FixedSearcher(searcher)), raise_server_exceptions=False)  # type: ignore[arg-type]
 
 
 def test_empty_state(client: TestClient) -> None:
